@@ -16,10 +16,11 @@ from typing import Any, Literal
 import numpy as np
 
 from comrecgc.algorithms.registry import Rules
+from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
 from comrecgc.errors import InputError
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.evidence.gathering import gather
-from comrecgc.evidence.subject import Subject
 from comrecgc.evidence.verdict import Verdict
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import Explanation
@@ -159,6 +160,20 @@ def compare_with_planted(
     )
 
 
+def fitted_subject(explainer: CommonRecourseExplainer) -> Subject:
+    """What a fitted explainer found, and all that it was made from."""
+    return Subject(
+        explanation=explainer.explanation_,
+        dataset=explainer.dataset_,
+        classifier=explainer.classifier_,
+        plausibility=explainer.plausibility_,
+        task=explainer.task_,
+        wishes=RuleFilter() if explainer.mined_ is None else explainer.task_.algorithm.wishes(),
+        mined=explainer.mined_,
+        embedder=explainer.embedder_,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, default=400)
@@ -180,7 +195,10 @@ def main() -> None:
             context=RunContext(jobs=options.jobs),
         ).fit(dataset)
         evidence = gather(
-            Subject.of(explainer), second_panel=panels[1], with_controls=False, engine=LocalEngine(jobs=options.jobs)
+            fitted_subject(explainer),
+            second_panel=panels[1],
+            with_controls=False,
+            engine=LocalEngine(jobs=options.jobs),
         )
         followed = [k for k, it in enumerate(evidence.recourses) if _is_followed(it.verdict)]
         print(

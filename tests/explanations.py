@@ -10,7 +10,7 @@ import numpy as np
 from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex, GraphDataset, load_planted
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
-from comrecgc.explanation.explanation import RejectedInput, RunFacts, Uncovered
+from comrecgc.explanation.records import AtHand, RejectedInput, RunFacts, Uncovered
 from comrecgc.graphs import (
     EditPath,
     Graph,
@@ -21,9 +21,9 @@ from comrecgc.graphs import (
     apply_path,
     carry_out,
     edits_between,
-    find_sites,
     one_edit_table,
 )
+from comrecgc.graphs.rewriting import find_sites
 from comrecgc.wording import RuleAt, describe_recourse, describe_rules
 from tests.data.true_recourses import true_recourses
 
@@ -104,7 +104,7 @@ def explain(
         uncovered=tuple(Uncovered(input=DatasetIndex(index), reason=reasons[index % len(reasons)]) for index in left),
         warnings=warnings,
         notes=dataset.notes,
-        facts=FACTS,
+        at_hand=AtHand(FACTS),
     )
 
 
@@ -222,7 +222,7 @@ def explain_by_rules(
         uncovered=tuple(Uncovered(input=DatasetIndex(index), reason=reasons[index % 4 // 2]) for index in left),
         warnings=warnings,
         notes=("A panel of 4 given classifiers was asked too.",) if has_panel else (),
-        facts=FACTS,
+        at_hand=AtHand(FACTS),
     )
 
 

@@ -27,7 +27,7 @@ def opened(path: Path, request: dict[str, Any] = REQUEST, *, resume: bool = Fals
 
 def finished(path: Path) -> None:
     explanation = explain(tiny_dataset(), [])
-    replace(explanation, facts=replace(FACTS, facts={"request": REQUEST})).save(path)
+    explanation.using(facts=replace(FACTS, facts={"request": REQUEST})).save(path)
 
 
 def test_a_new_folder_keeps_what_was_asked(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from comrecgc.data import DatasetIndex, PlantedDataset, find_toxicophores
 from comrecgc.errors import InputError
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
-from comrecgc.explanation.explanation import RejectedInput
+from comrecgc.explanation.records import RejectedInput
 from comrecgc.graphs import Graph, apply_path, edits_between
 from comrecgc.molecules import is_valid_molecule
 from evidence import kazius_groups, published_changes

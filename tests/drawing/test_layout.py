@@ -6,8 +6,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from comrecgc.drawing import Point, depict, layout_change
-from comrecgc.drawing.pen import layout
+from comrecgc.drawing import depict, layout_change
+from comrecgc.drawing.pen import Point, layout
 from comrecgc.graphs import Edit, EditKind, Graph, apply_path
 from comrecgc.molecules.smiles import from_smiles
 

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.explanation import RuleChooser
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Panel, PanelMember, predict
+from known_truth import fitted_subject
 from tests.stubs import AvoidsLabel, explainer_of
 
 NAMES = ("A", "B", "C", "D")
@@ -54,7 +55,7 @@ def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = N
     asked: dict[str, Any] = {"theta": 0.4, "num_recourses": 3, "changes": "connected", "jury": False} | options
     if asked.get("kind", Rules) is Rules:
         asked.setdefault("max_changes", 1)
-    return Subject.of(explainer_of(model, panel=panel or honest(), **asked).fit(dataset))
+    return fitted_subject(explainer_of(model, panel=panel or honest(), **asked).fit(dataset))
 
 
 def chosen_again(subject: Subject, **wishes: object) -> Subject:

@@ -7,8 +7,8 @@ import pytest
 
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.controls import explained, random_weights, shuffled_labels
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.evidence.gathering import gather
-from comrecgc.evidence.subject import Subject
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import PanelTraining, log_odds
 from tests.evidence.scenes import honest, num_rejects, subject_of, trees

@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.evidence.gathering import diversity, gather, minimal, plausibility
-from comrecgc.evidence.subject import Subject
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind
 from tests.evidence.scenes import Shortcut, honest, subject_of, trees

@@ -10,7 +10,7 @@ import pytest
 
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.evidence.controls import random_rules
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.graphs import GraphBatch
 from tests.evidence.scenes import Shortcut, subject_of, trees
 from tests.stubs import Histogram

@@ -21,12 +21,12 @@ from comrecgc.algorithms.rules.mining import Oracle
 from comrecgc.algorithms.rules.reading import PatternMatcher
 from comrecgc.data import GraphDataset
 from comrecgc.evidence.rule_evaluation import all_places, as_graph, as_networkx, carried_out
-from comrecgc.evidence.subject import Subject
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import load_explanation, position_words
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.report import compare
 from comrecgc.scoring import change_kernels
+from known_truth import fitted_subject
 from tests.algorithms.rules import oracles
 
 THETA = 0.12  # small enough that rules are too far in some inputs
@@ -176,7 +176,7 @@ def test_with_a_census_everything_speaks_of_the_rules_that_were_chosen(tmp_path:
             break
     else:
         pytest.fail("the sample and all graphs always lead to the same rules")
-    subject = Subject.of(explainer)
+    subject = fitted_subject(explainer)
     assert subject.rows is not None
     assert subject.rows.tolist() == rows
     for recourse, results in zip(explanation.recourses, subject.results, strict=True):

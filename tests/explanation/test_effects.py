@@ -10,7 +10,7 @@ import comrecgc
 from comrecgc.algorithms.matched_pairs import LabelledGraphs
 from comrecgc.data import Goal, TableReading, load_dataset
 from comrecgc.errors import InputError
-from comrecgc.explanation.trust import describe_measured, disagreement, effect_of, effect_words
+from comrecgc.explanation.assembly import describe_measured, disagreement, effect_of, effect_words
 
 CHAINS = ["CCCCCC", "CCCCCCC", "CCCOCCC", "CCCNCCCC", "c1ccccc1CC", "c1ccccc1CCC", "c1ccncc1CCC", "CC(C)CCCC"]
 CHANGES = ["", "Cl", "F", "O", "N", "C(F)(F)F"]

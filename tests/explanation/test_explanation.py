@@ -1,6 +1,6 @@
 """An explanation as a record, as files, in notebooks and as PyG's own.
 
-Also tests comrecgc.explanation.document, comrecgc.explanation.folder, comrecgc.explanation.explanation, comrecgc.explanation.folder, comrecgc.explanation.display.
+Also tests comrecgc.explanation.records, comrecgc.explanation.folder, comrecgc.explanation.display.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from comrecgc.cover import Reason
 from comrecgc.data import DatasetIndex
 from comrecgc.errors import InputError
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation
-from comrecgc.explanation.explanation import RejectedInput, RunFacts, Uncovered, same_graph
+from comrecgc.explanation.records import RejectedInput, RunFacts, Uncovered, same_graph
 from comrecgc.graphs import Edit, EditKind, Graph, apply_path
 from tests.explanations import FACTS, explain, planted_explanation, planted_rules, random_explanation, tiny_dataset
 
@@ -119,7 +119,7 @@ def test_labels_of_one_name_are_told_apart_by_their_number() -> None:
 
 
 def test_the_json_does_not_depend_on_the_run(tiny: Explanation) -> None:
-    other = replace(tiny, facts=RunFacts(seconds={"search": 1e6}, peak_memory=1))
+    other = tiny.using(facts=RunFacts(seconds={"search": 1e6}, peak_memory=1))
     assert other.to_json() == tiny.to_json()
     assert other == tiny
 

@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import (
-    Edit,
-    EditKind,
-    Graph,
-    GraphBatch,
-    apply_path,
-    components,
-    edge_labels_by_id,
-    fingerprint,
-    neighbours_by_id,
-)
+from comrecgc.graphs import Edit, EditKind, Graph, GraphBatch, apply_path, components, fingerprint
 
 CHAIN = Graph([0, 1, 2, 0], [[0, 1], [1, 2], [2, 3]], [0, 1, 2])
 
@@ -139,15 +129,15 @@ def test_numbers_that_do_not_fit_and_edges_in_two_rows_are_refused() -> None:
 
 
 def test_components_are_those_of_the_subgraph() -> None:
-    neighbours = neighbours_by_id(CHAIN)
+    neighbours = CHAIN.neighbours_by_id()
     assert components([0, 1, 3], neighbours) == [{0, 1}, {3}]
     assert components([], neighbours) == []
 
 
 def test_edge_labels_follow_their_edges() -> None:
     after = apply_path(CHAIN, (Edit(EditKind.REMOVE_NODE, 0),))
-    assert edge_labels_by_id(after) == {(1, 2): 1, (2, 3): 2}
-    assert edge_labels_by_id(Graph([0, 0], [[0, 1]])) == {}
+    assert after.edge_labels_by_id() == {(1, 2): 1, (2, 3): 2}
+    assert Graph([0, 0], [[0, 1]]).edge_labels_by_id() == {}
 
 
 def test_graphs_are_imported_without_what_is_heavy() -> None:

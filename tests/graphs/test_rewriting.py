@@ -16,16 +16,8 @@ from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import (
-    Graph,
-    NeighbourIndex,
-    Pattern,
-    Rule,
-    can_be_carried_out,
-    carry_out,
-    distinct_sites,
-    find_sites,
-)
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, can_be_carried_out, carry_out, distinct_sites
+from comrecgc.graphs.rewriting import find_sites
 from tests.graphs.strategies import graphs
 
 NITRO = Pattern((0, 1, 2, 2), ((0, 1), (1, 2), (1, 3)), (0, 1, 1))

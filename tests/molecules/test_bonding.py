@@ -11,7 +11,8 @@ from comrecgc.algorithms.rules.mining import Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch, NeighbourIndex, Rung, carry_out, find_sites
+from comrecgc.graphs import ChangedGraphs, Graph, GraphBatch, NeighbourIndex, Rung, carry_out
+from comrecgc.graphs.rewriting import find_sites
 from comrecgc.molecules import is_valid_molecule
 from comrecgc.scoring.change_kernels import CUT, JOIN, REBOND, RELABEL, SWAP
 from tests.algorithms.rules import oracles

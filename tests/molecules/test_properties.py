@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from comrecgc.molecules import REACTIVE, alerts_of, num_strays, properties_of, property_changes, read_smiles
+from comrecgc.molecules import REACTIVE, alerts_of, num_strays, property_changes, read_smiles
+from comrecgc.molecules.plausibility import properties_of
 from comrecgc.molecules.smiles import from_smiles
 
 pytest.importorskip("rdkit", reason="properties need rdkit")

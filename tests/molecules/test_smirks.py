@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from comrecgc.data import load_planted
-from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, carry_out, find_sites
+from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, carry_out
+from comrecgc.graphs.rewriting import find_sites
 from comrecgc.molecules import (
     BOND_NAMES,
     canonical_smiles,

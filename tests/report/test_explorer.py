@@ -3,14 +3,14 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from comrecgc.explanation import Explanation
-from comrecgc.graphs import NeighbourIndex, find_sites
+from comrecgc.graphs import NeighbourIndex
+from comrecgc.graphs.rewriting import find_sites
 from comrecgc.report import explorer as module
 from comrecgc.report.explorer import _most_entries, loaded_chooser, packed_table
 from comrecgc.report.pages import render_report
@@ -103,5 +103,5 @@ def test_the_page_is_the_same_every_time(live: Explanation, packed: dict[str, An
 
 def test_without_a_table_the_page_is_not_alive(live: Explanation) -> None:
     assert loaded_chooser(planted_rules()) is None
-    still = replace(live, chooser=None)
+    still = live.using(chooser=None)
     assert 'id="packed"' not in render_report(still)

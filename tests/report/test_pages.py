@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from comrecgc.explanation import Explanation
-from comrecgc.explanation.explanation import RunFacts
+from comrecgc.explanation.records import AtHand, RunFacts
 from comrecgc.graphs import Edit, EditKind
 from comrecgc.report import write_report
 from comrecgc.report.pages import render_report
@@ -114,7 +114,7 @@ def test_hostile_names_are_harmless() -> None:
     explanation = replace(
         explanation,
         parameters={HOSTILE: HOSTILE},
-        facts=RunFacts(versions={HOSTILE: HOSTILE}, seconds={HOSTILE: 1.0}, facts={HOSTILE: [HOSTILE]}),
+        at_hand=AtHand(RunFacts(versions={HOSTILE: HOSTILE}, seconds={HOSTILE: 1.0}, facts={HOSTILE: [HOSTILE]})),
     )
     html = render_report(explanation)
     page = Page(html)
@@ -133,7 +133,7 @@ def test_an_empty_explanation_has_a_page() -> None:
 
 
 def test_a_page_without_metrics_and_facts(planted: Explanation) -> None:
-    page = Page(render_report(replace(planted, metrics={}, facts=RunFacts())))
+    page = Page(render_report(replace(planted, metrics={}, at_hand=AtHand())))
     assert "Model accuracy" not in page.words
     assert "Trivial" not in page.words
 

@@ -11,7 +11,7 @@ import pytest
 
 from comrecgc.cover import Reason
 from comrecgc.explanation import Explanation
-from comrecgc.explanation.explanation import RunFacts
+from comrecgc.explanation.records import AtHand
 from comrecgc.graphs import Pattern, Rule
 from comrecgc.report import write_report
 from comrecgc.report.pages import render_report
@@ -173,7 +173,7 @@ def test_every_reason_is_told_in_plain_words(rules: Explanation, reason: Reason)
 def test_without_panel_held_out_and_statistics_nothing_is_made_up() -> None:
     bare = planted_rules(has_panel=False)
     bare = replace(
-        bare, metrics={}, facts=RunFacts(), recourses=tuple(replace(it, statistics={}) for it in bare.recourses)
+        bare, metrics={}, at_hand=AtHand(), recourses=tuple(replace(it, statistics={}) for it in bare.recourses)
     )
     page = Page(render_report(bare))
     for words in ("Panel", "unseen", "Best possible", "None"):

@@ -16,21 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import (
-    Change,
-    EdgeIds,
-    Edit,
-    Graph,
-    Schema,
-    components,
-    edge_labels_by_id,
-    edges_by_id,
-    labels_by_id,
-    neighbours_by_id,
-)
+from comrecgc.graphs import Change, Edit, Graph, Schema, components
 from comrecgc.molecules import are_types, charge_sign, count_hydrogens, read_atom, to_rdkit
 
 Point = tuple[float, float]
+Edge = tuple[int, int]
+Frame = tuple[float, float, float, float]
+Marks = tuple[Mapping[int, str], Mapping[Edge, str]]  # of nodes and of edges
 _FloatArray = npt.NDArray[np.float64]
 
 _ROUNDS = 60
@@ -46,16 +38,12 @@ def layout(graph: Graph) -> dict[int, Point]:
 
 
 def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None = None) -> dict[int, Point]:
-    """Positions for the nodes of both graphs, so that what stays stays in place.
+    """Positions for the nodes of both graphs, so that what stays stays in place; a node is the same where its id is.
 
-    Args:
-        before: The graph before.
-        after: The graph after, a node being the same where its id is.
-        start: Where the nodes of `before` are, if that is known; new nodes take free places near what they are tied to,
-            those of nodes that go among them.
+    `start` is where the nodes of `before` are, if that is known. New nodes take free places near what they are tied to, those of nodes that go among them.
     """
     positions = dict(layout(before) if start is None else start)
-    neighbours = neighbours_by_id(after)
+    neighbours = after.neighbours_by_id()
     new = [node for node in after.ids.tolist() if node not in positions]
     while new:
         placed = [other for other in after.ids.tolist() if other in positions]
@@ -92,7 +80,7 @@ def _layout_parts(graph: Graph) -> _FloatArray:
     from scipy.sparse.csgraph import shortest_path
 
     fresh = graph.fresh()
-    parts = [sorted(part) for part in components(range(graph.num_nodes), neighbours_by_id(fresh))]
+    parts = [sorted(part) for part in components(range(graph.num_nodes), fresh.neighbours_by_id())]
     links = coo_array((np.ones(graph.num_edges), (graph.edges[:, 0], graph.edges[:, 1])), shape=(graph.num_nodes,) * 2)
     hops = np.asarray(shortest_path(links.tocsr(), directed=False, unweighted=True))
     positions: _FloatArray = np.zeros((graph.num_nodes, 2))
@@ -157,17 +145,16 @@ def _turn_upright(positions: _FloatArray) -> _FloatArray:
 
 def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> dict[int, str]:
     """What to write for each atom, by id: "C", "NH₂", "O⁻"; hydrogens where they are no nodes and bonds are known."""
-    names = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+    names = {node: label_names[label] for node, label in graph.labels_by_id().items()}
     hydrogens: dict[int, int] = {}
     if edge_label_names and ("H" not in label_names or are_types(label_names)):
-        bonds: dict[tuple[int, int], str | None] = {
-            edge: edge_label_names[label] for edge, label in edge_labels_by_id(graph).items()
-        }
+        bonds = {edge: edge_label_names[label] for edge, label in graph.edge_labels_by_id().items()}
         hydrogens = count_hydrogens(names, bonds, {}, fill=True)
-    return {node: _symbol(name, hydrogens.get(node, 0)) for node, name in names.items()}
+    return {node: atom_text(name, hydrogens.get(node, 0)) for node, name in names.items()}
 
 
-def _symbol(name: str, hydrogens: int) -> str:
+def atom_text(name: str, hydrogens: int = 0) -> str:
+    """How the atom that a label names is written: its element, hydrogens and charge; aromatic atoms are known by their bonds."""
     atom = read_atom(name)
     if atom is None:
         return name
@@ -180,12 +167,7 @@ def hydrogen_text(count: int) -> str:
 
 
 def depict(graph: Graph, label_names: Sequence[str]) -> dict[int, Point] | None:
-    """A position for every atom, by id, a bond being 1 long; None where rdkit is not installed or will not draw the graph.
-
-    Args:
-        graph: The molecule.
-        label_names: Element behind each label.
-    """
+    """A position for every atom, by id, a bond being 1 long; None where rdkit is not installed or will not draw the graph."""
     try:
         from rdkit import Chem
         from rdkit.Chem import rdDepictor
@@ -214,39 +196,22 @@ _BESIDE = 3.6  # between the lines of a double bond
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing of one change.
+    """A drawing of one change."""
 
-    Args:
-        before: SVG of the graph with what goes highlighted.
-        after: SVG of the edited graph with what comes highlighted, same frame.
-        width: Width of either, in pixels.
-        num_hidden: Nodes far from the change that are left out of a large graph.
-    """
-
-    before: str
-    after: str
-    width: float
-    num_hidden: int
+    before: str  # SVG of the graph with what goes highlighted
+    after: str  # SVG of the edited graph with what comes highlighted, same frame
+    width: float  # of either, in pixels
+    num_hidden: int  # nodes far from the change that are left out of a large graph
 
 
 @dataclass(frozen=True)
 class Pen:
-    """How graphs of a dataset are drawn.
-
-    Args:
-        schema: What labels are called. Those of molecules are drawn as atoms, carbon as a bare corner; other nodes are circles.
-    """
+    """How graphs of a dataset are drawn: labels of molecules as atoms, carbon as a bare corner; other nodes are circles."""
 
     schema: Schema
 
     def draw(self, graph: Graph, path: Sequence[Edit], title: str = "") -> Picture:
-        """The graph before and after a path of edits.
-
-        Args:
-            graph: The graph before.
-            path: The edits.
-            title: What the pictures are called for people who do not see them.
-        """
+        """The graph before and after a path of edits; people who do not see the pictures are told their title."""
         return self.draw_change(Change.along(graph, path), title)
 
     def draw_change(self, change: Change, title: str = "") -> Picture:
@@ -261,26 +226,16 @@ class Pen:
         marks = dict.fromkeys(change.relabelled, "other")
         gone = marks | dict.fromkeys(change.removed, "gone")
         come = marks | dict.fromkeys(change.added, "come")
-        old, new = edge_labels_by_id(before), edge_labels_by_id(after)
+        old, new = before.edge_labels_by_id(), after.edge_labels_by_id()
         other = {edge: "other" for edge in old.keys() & new.keys() if old[edge] != new[edge]}
         cut, joined = other | dict.fromkeys(change.cut, "gone"), other | dict.fromkeys(change.joined, "come")
-        return Picture(
-            before=self._svg(before, positions, gone, cut, frame, f"{title} before"),
-            after=self._svg(after, positions, come, joined, frame, f"{title} after"),
-            width=frame[2],
-            num_hidden=num_hidden,
-        )
+        old_svg = self._svg(before, positions, (gone, cut), frame, f"{title} before")
+        new_svg = self._svg(after, positions, (come, joined), frame, f"{title} after")
+        return Picture(old_svg, new_svg, frame[2], num_hidden)
 
-    def _svg(
-        self,
-        graph: Graph,
-        positions: Mapping[int, Point],
-        node_marks: Mapping[int, str],
-        edge_marks: Mapping[EdgeIds, str],
-        frame: tuple[float, float, float, float],
-        title: str,
-    ) -> str:
-        names = {node: self.schema.label_names[label] for node, label in labels_by_id(graph).items()}
+    def _svg(self, graph: Graph, positions: Mapping[int, Point], marks: Marks, frame: Frame, title: str) -> str:
+        node_marks, edge_marks = marks
+        names = {node: self.schema.label_names[label] for node, label in graph.labels_by_id().items()}
         if self.schema.is_molecular:
             names = atom_symbols(graph, self.schema.label_names, self.schema.edge_label_names)
         radii = {node: self._radius(node, names[node], graph, node_marks) for node in names}
@@ -302,14 +257,14 @@ class Pen:
         return 0.0 if bare else 6.5 if name == "H" else 8.5 + 2.0 * min(len(name) - 1, 2) if len(name) > 2 else 8.5
 
     def _edges(
-        self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[EdgeIds, str]
+        self, graph: Graph, positions: Mapping[int, Point], radii: Mapping[int, float], marks: Mapping[Edge, str]
     ) -> list[str]:
         """One path for all unmarked edges, one for each kind of marked ones."""
         names = self.schema.edge_label_names
-        kinds = {edge: names[label] for edge, label in edge_labels_by_id(graph).items()} if names else {}
-        neighbours = neighbours_by_id(graph)
+        kinds = {edge: names[label] for edge, label in graph.edge_labels_by_id().items()} if names else {}
+        neighbours = graph.neighbours_by_id()
         lines: dict[str, list[str]] = {}
-        for edge in sorted(edges_by_id(graph)):
+        for edge in graph.edges_by_id():
             mark = marks.get(edge, "")
             for segment, dashed in bond_lines(edge, kinds.get(edge, "single"), positions, radii, neighbours):
                 lines.setdefault(f"{mark} dash".strip() if dashed else mark, []).append(segment)
@@ -331,33 +286,22 @@ class Pen:
         return f"<g>{tip}{circle}{halo}{text}</g>"
 
 
-def atom_text(name: str) -> str:
-    """How the atom that a label names is written: its element and charge; aromatic atoms are known by their bonds."""
-    atom = read_atom(name)
-    return name if atom is None else f"{atom.element}{charge_sign(atom.charge)}"
-
-
 def halo_of(at: Point, radius: float, mark: str) -> str:
     """What surrounds a node that goes (dashed ring), comes (ring) or changes (square)."""
     reach = max(radius, 8.5) + 1.5
     x, y = at
     if mark == "other":
-        return (
-            f'<rect class="halo other" x="{coordinate(x - reach)}" y="{coordinate(y - reach)}" '
-            f'width="{coordinate(2 * reach)}" height="{coordinate(2 * reach)}" rx="3"/>'
-        )
+        side = coordinate(2 * reach)
+        corner = f'x="{coordinate(x - reach)}" y="{coordinate(y - reach)}"'
+        return f'<rect class="halo other" {corner} width="{side}" height="{side}" rx="3"/>'
     return f'<circle class="halo {mark}" cx="{coordinate(x)}" cy="{coordinate(y)}" r="{coordinate(reach)}"/>'
 
 
 def bond_lines(
-    edge: EdgeIds,
-    kind: str,
-    positions: Mapping[int, Point],
-    radii: Mapping[int, float],
-    neighbours: Mapping[int, Sequence[int]],
+    edge: Edge, kind: str, at: Mapping[int, Point], radii: Mapping[int, float], neighbours: Mapping[int, Sequence[int]]
 ) -> list[tuple[str, bool]]:
     """The strokes of an edge, each with whether it is dashed."""
-    (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
+    (x0, y0), (x1, y1) = at[edge[0]], at[edge[1]]
     length = math.hypot(x1 - x0, y1 - y0) or 1.0
     ux, uy = (x1 - x0) / length, (y1 - y0) / length
     head, tail = min(radii[edge[0]], length / 3), min(radii[edge[1]], length / 3)
@@ -365,7 +309,7 @@ def bond_lines(
     def line(aside: float, shorter: float = 0.0) -> str:
         start, end = head + shorter, length - tail - shorter
         dx, dy = -uy * aside, ux * aside
-        return f"M{coordinate(x0 + ux * start + dx)} {coordinate(y0 + uy * start + dy)}L{coordinate(x0 + ux * end + dx)} {coordinate(y0 + uy * end + dy)}"
+        return stroke((x0 + ux * start + dx, y0 + uy * start + dy), (x0 + ux * end + dx, y0 + uy * end + dy))
 
     if kind == "triple":
         return [(line(0), False), (line(_BESIDE), False), (line(-_BESIDE), False)]
@@ -374,12 +318,8 @@ def bond_lines(
     if kind == "double" and min(len(neighbours[node]) for node in edge) == 1:
         return [(line(_BESIDE / 2), False), (line(-_BESIDE / 2), False)]
     # The second line goes to the side with more neighbours: the inside of a ring.
-    lean = sum(
-        ux * (positions[other][1] - y0) - uy * (positions[other][0] - x0)
-        for node in edge
-        for other in neighbours[node]
-        if other not in edge
-    )
+    others = [at[other] for node in edge for other in neighbours[node] if other not in edge]
+    lean = sum(ux * (y - y0) - uy * (x - x0) for x, y in others)
     return [(line(0), False), (line(math.copysign(_BESIDE, lean), 3.0), kind == "aromatic")]
 
 
@@ -388,7 +328,7 @@ def _near(change: Change) -> frozenset[int]:
     everything = frozenset(change.before.ids.tolist()) | change.added
     if len(everything) <= _MAX_NODES:
         return everything
-    before, after = neighbours_by_id(change.before), neighbours_by_id(change.after)
+    before, after = change.before.neighbours_by_id(), change.after.neighbours_by_id()
     shown = set(change.touched) or {int(change.before.ids[0])}
     while True:
         ring = {other for node in shown for other in (*before.get(node, ()), *after.get(node, ()))} - shown
@@ -409,10 +349,15 @@ def induced_subgraph(graph: Graph, nodes: frozenset[int]) -> Graph:
     return Graph.assemble(part.labels, part.edges, part.edge_labels, graph.ids[kept], graph.next_id)
 
 
-def _frame(positions: Mapping[int, Point]) -> tuple[float, float, float, float]:
+def _frame(positions: Mapping[int, Point]) -> Frame:
     xs, ys = zip(*positions.values(), strict=True)
     left, top = min(xs) - _MARGIN, min(ys) - _MARGIN
     return left, top, max(xs) - min(xs) + 2 * _MARGIN, max(ys) - min(ys) + 2 * _MARGIN
+
+
+def stroke(start: Point, end: Point) -> str:
+    """A straight line, as a path of SVG."""
+    return f"M{coordinate(start[0])} {coordinate(start[1])}L{coordinate(end[0])} {coordinate(end[1])}"
 
 
 def class_attribute(style: str) -> str:

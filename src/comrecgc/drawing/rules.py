@@ -12,17 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 
-from comrecgc.drawing.pen import (
-    STYLE,
-    Point,
-    atom_text,
-    bond_lines,
-    class_attribute,
-    coordinate,
-    depict,
-    hydrogen_text,
-    layout_change,
-)
+from comrecgc.drawing import pen
+from comrecgc.drawing.pen import STYLE, Point, bond_lines, class_attribute, coordinate, depict, hydrogen_text
 from comrecgc.graphs import Graph, Pattern, Rule, Schema, components, ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, count_hydrogens, read_atom
 
@@ -39,19 +30,15 @@ _CHARACTER = 6.2  # width of a letter
 
 
 def draw_rule(rule: Rule, schema: Schema, *, title: str = "", standalone: bool = False) -> str:
-    """A rule as SVG.
+    """A rule as SVG. Labels of molecules are drawn as atoms; other nodes carry their names, unless there is only one label.
 
-    Args:
-        rule: The rule.
-        schema: What labels are called. Those of molecules are drawn as atoms; other nodes carry their names, unless there is only one label.
-        title: What the picture is called for people who do not see it.
-        standalone: Include the styles, for a file of its own; a page has them.
+    People who do not see the picture are told its title. A file of its own, `standalone`, includes the styles; a page has them.
     """
     label_names, edge_label_names, is_molecular = schema.label_names, schema.edge_label_names, schema.is_molecular
     after_number = {new: old for old, new in rule.kept}
     for new in range(len(rule.after.labels)):
         after_number.setdefault(new, len(rule.before.labels) + new)
-    names = [atom_text(name) for name in label_names] if is_molecular else label_names
+    names = [pen.atom_text(name) for name in label_names] if is_molecular else label_names
     before = _Side(rule.before, {node: node for node in range(len(rule.before.labels))}, names, edge_label_names)
     after = _Side(rule.after, after_number, names, edge_label_names)
     _mark(before, after, rule, is_molecular=is_molecular)
@@ -244,10 +231,8 @@ def _positions(before: _Side, after: _Side, label_names: Sequence[str], *, is_mo
     nodes = [node for node in sorted({*before.labels, *after.labels}) if node not in place_of]
     rank = {node: k for k, node in enumerate(nodes)}
     edges: dict[Pair, int] = {}
-    for side in (after, before):
-        for (i, j), label in side.edge_labels.items():
-            edge = ordered_edge(rank[place_of.get(i, i)], rank[place_of.get(j, j)])
-            edges[edge] = label
+    for (i, j), label in (after.edge_labels | before.edge_labels).items():
+        edges[ordered_edge(rank[place_of.get(i, i)], rank[place_of.get(j, j)])] = label
     labels = [after.labels.get(node, before.labels.get(node, 0)) for node in nodes]
     scale = _MOLECULE_EDGE if is_molecular else _NET_EDGE
     positions: dict[int, Point] = {}
@@ -274,12 +259,9 @@ def _part_positions(
     """Places of a connected part, an edge being 1 long."""
     rank = {node: k for k, node in enumerate(part)}
     rows = sorted(edge for edge in edges if edge[0] in rank)
-    graph = Graph(
-        [labels[node] for node in part],
-        [(rank[i], rank[j]) for i, j in rows],
-        [edges[row] for row in rows] if is_molecular else None,
-    )
-    placed = layout_change(graph, graph, depict(graph, names) if is_molecular else None)
+    bonds = [edges[row] for row in rows] if is_molecular else None
+    graph = Graph([labels[node] for node in part], [(rank[i], rank[j]) for i, j in rows], bonds)
+    placed = pen.layout_change(graph, graph, depict(graph, names) if is_molecular else None)
     return {node: placed[rank[node]] for node in part}
 
 
@@ -312,10 +294,8 @@ def _stubs(nodes: Iterable[int], before: _Side, after: _Side, positions: Mapping
     stubs = {}
     for node in nodes:
         x, y = positions[node]
-        taken = [
-            math.atan2(positions[other][1] - y, positions[other][0] - x)
-            for other in {*before.neighbours(node), *after.neighbours(node)}
-        ]
+        others = [positions[other] for other in {*before.neighbours(node), *after.neighbours(node)}]
+        taken = [math.atan2(other_y - y, other_x - x) for other_x, other_y in others]
         ends = []
         for _ in range(2 if len(taken) < 3 else 1):
             angle = _freest_direction(taken)
@@ -335,9 +315,8 @@ def _freest_direction(taken: Sequence[float]) -> float:
         wanted = 2 * math.pi / 3  # more room than this is no better
         return min(wanted, *(abs((angle - other + math.pi) % (2 * math.pi) - math.pi) for other in taken))
 
-    return max(
-        options, key=lambda angle: (round(room(angle), 3), round(-math.cos(angle), 3), round(-math.sin(angle), 3))
-    )
+    rounded = {it: (round(room(it), 3), round(-math.cos(it), 3), round(-math.sin(it), 3)) for it in options}
+    return max(options, key=lambda angle: rounded[angle])
 
 
 def _typical_edge(before: _Side, after: _Side, positions: Mapping[int, Point]) -> float:
@@ -363,9 +342,7 @@ def _draw_side(side: _Side, nodes: Sequence[int]) -> str:
         for end_x, end_y in side.stubs.get(node, ()):
             far = math.dist((x, y), (end_x, end_y))
             start = (x + (end_x - x) * gap / far, y + (end_y - y) * gap / far)
-            lines.setdefault("open", []).append(
-                f"M{coordinate(start[0])} {coordinate(start[1])}L{coordinate(end_x)} {coordinate(end_y)}"
-            )
+            lines.setdefault("open", []).append(pen.stroke(start, (end_x, end_y)))
     for edge, kind in sorted(side.edges.items()):
         if edge[0] not in nodes:
             continue
@@ -404,15 +381,9 @@ def _pill(name: str, at: Point, mark: str | None) -> str:
     """A node with its name in it."""
     wide, (x, y) = _width(name), at
     short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-    box = (
-        f'<rect class="{" ".join(filter(None, ["pill", mark or ""]))}" x="{coordinate(x - wide / 2)}" y="{coordinate(y - 9)}" '
-        f'width="{coordinate(wide)}" height="18" rx="9"/>'
-    )
-    text = (
-        f'<text x="{coordinate(x)}" y="{coordinate(y)}"{class_attribute(mark or "")}>{escape(short)}</text>'
-        if name
-        else ""
-    )
+    corner = f'x="{coordinate(x - wide / 2)}" y="{coordinate(y - 9)}"'
+    box = f'<rect class="{f"pill {mark}" if mark else "pill"}" {corner} width="{coordinate(wide)}" height="18" rx="9"/>'
+    text = f'<text x="{coordinate(x)}" y="{coordinate(y)}"{class_attribute(mark or "")}>{escape(short)}</text>'
     return f"<g><title>{escape(name[:200])}</title>{box}{text}</g>" if name else box
 
 

@@ -10,43 +10,31 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from comrecgc import graphs as rewriting
 from comrecgc.algorithms.base import Algorithm, VectorAlgorithm
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.subject import Subject
+from comrecgc.evidence.evaluation import Subject
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.graphs import (
-    Constraint,
-    Graph,
-    GraphBatch,
-    NeighbourIndex,
-    Rule,
-    Rung,
-    apply_edit,
-    carry_out,
-    distinct_sites,
-    one_edit_table,
-)
+from comrecgc.graphs import Constraint, Graph, GraphBatch, NeighbourIndex, Rule, Rung
 from comrecgc.models import Classifier, GraphClassifier, Panel, PanelTraining, log_odds, obtain_panel, predict
-from comrecgc.run import Engine, Progress, RunContext, available_cores
+from comrecgc.run import RunContext, available_cores
 
-MOST_REJECTS = 200
-"""Rejects of each classifier of a control that are explained."""
+MOST_REJECTS = 200  # rejects of each classifier of a control that are explained
 
+# How classifiers of shuffled labels are trained; the first is explained, the others are its panel.
 SHUFFLED_TRAINING = PanelTraining(models=("gcn", "gcn", "gin", "sage"), epochs=100, patience=40, number=9)
-"""How classifiers of shuffled labels are trained; the first is explained, the others are its panel."""
 
-DRAWN = 4
-"""Random rules per rule."""
+DRAWN = 4  # random rules per rule
 
 _VOCABULARY_INPUTS = 60  # inputs whose changes are drawn from
 _TRIED_INPUTS = 120  # inputs on which a random rule is tried
@@ -83,17 +71,12 @@ def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifi
 
 
 def shuffled_labels(
-    subject: Subject,
-    *,
-    training: PanelTraining = SHUFFLED_TRAINING,
-    folder: Path | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
+    subject: Subject, *, training: PanelTraining = SHUFFLED_TRAINING, **place: Any
 ) -> ControlClassifier | None:
-    """A classifier and a panel trained on shuffled labels, kept in `folder` or the user's cache; None where none can be trained."""
+    """A classifier and a panel trained on shuffled labels; None where none can be trained. Where and how they are is for `obtain_panel`."""
     rng = np.random.default_rng([subject.seed, 23])
     dataset = replace(subject.dataset, classes=rng.permutation(subject.dataset.classes))
-    panel, _ = obtain_panel(dataset, training=training, folder=folder, engine=engine, progress=progress)
+    panel, _ = obtain_panel(dataset, training=training, **place)
     if panel is None or len(panel) < 2:
         return None
     first, *others = panel.members
@@ -120,16 +103,9 @@ def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | No
         ignorant.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
         panel=False if panel is None else panel, jury=False, context=RunContext(time_budget=seconds, progress=False),
     ).fit(explained_on)  # fmt: skip
-    return replace(
-        subject,
-        explanation=found.explanation_,
-        dataset=dataset,
-        classifier=ignorant.classifier,
-        plausibility=replace(subject.plausibility, panel=panel),
-        mined=found.mined_,
-        labels=explained_on.classes,
-        shown_again=(),
-    )
+    known: dict[str, Any] = {"explanation": found.explanation_, "dataset": dataset, "classifier": ignorant.classifier}
+    plausibility, labels = replace(subject.plausibility, panel=panel), explained_on.classes
+    return replace(subject, **known, plausibility=plausibility, mined=found.mined_, labels=labels, shown_again=())
 
 
 def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:
@@ -153,12 +129,6 @@ class RandomRules:
     accepted: int  # those of them that they turn
     mean_cost: float  # elements that they change
 
-    @classmethod
-    def of(cls, rules: int, applicable: int, accepted: int, costs: Sequence[int]) -> RandomRules:
-        """The same with the costs of each."""
-        mean = float(np.mean(costs)) if costs else 0.0
-        return cls(rules=rules, applicable=applicable, accepted=accepted, mean_cost=mean)
-
     @property
     def success(self) -> float | None:
         """Share of the inputs they can be carried out on that they turn."""
@@ -170,9 +140,8 @@ class RandomControl:
     """Random rules like those of an explanation: as many changes, of the same kinds."""
 
     like: tuple[RandomRules, ...]  # for each rule, how those drawn for it fare
-    results: list[
-        list[tuple[Graph, Graph]]
-    ]  # inputs and what they become at a random place, whatever the model says of it
+    # Inputs and what they become at a random place, whatever the model says of it.
+    results: list[list[tuple[Graph, Graph]]]
     coverage: float  # share of the inputs tried that the first rule drawn for each turns, all together
     drawn: tuple[tuple[Rule, ...], ...] = ()  # none for vectors
 
@@ -204,7 +173,8 @@ def random_rules(subject: Subject) -> RandomControl | None:
             pairs += [(tried_on[i], graph) for i, graph in anyhow.items()]
             if number == 0:
                 first[sorted(found)] = True
-        like.append(RandomRules.of(len(rules), can, turned, [rule.cost for rule in rules]))
+        cost = float(np.mean([rule.cost for rule in rules])) if rules else 0.0
+        like.append(RandomRules(rules=len(rules), applicable=can, accepted=turned, mean_cost=cost))
         results.append(pairs)
         drawn.append(tuple(rules))
     coverage = float(first.mean()) if len(first) else 0.0
@@ -231,8 +201,9 @@ def _random_edits(subject: Subject) -> RandomControl:
         if made:
             accepted = subject.classifier.accept_probability(GraphBatch.from_graphs(graph for _, graph in made)) > 0.5
         covered |= {made[k][0] for k in np.flatnonzero(accepted).tolist()}
-        costs = [len(member.edits) for member in recourse.covered]
-        like.append(RandomRules.of(len(made), len(made), int(accepted.sum()), costs))
+        cost = float(np.mean([len(member.edits) for member in recourse.covered])) if recourse.covered else 0.0
+        num = {"rules": len(made), "applicable": len(made), "accepted": int(accepted.sum())}
+        like.append(RandomRules(**num, mean_cost=cost))
         results.append([(inputs[index].graph, graph) for index, graph in made])
     return RandomControl(like=tuple(like), results=results, coverage=len(covered) / max(len(tried), 1))
 
@@ -242,11 +213,11 @@ def _edited(
 ) -> Graph | None:
     """A graph after random edits; None where none is allowed."""
     for _ in range(num_edits):
-        table = one_edit_table(graph, num_labels)
+        table = rewriting.one_edit_table(graph, num_labels)
         allowed = np.flatnonzero(np.ones(len(table), bool) if constraint is None else constraint.allowed(graph, table))
         if not len(allowed):
             return None
-        graph = apply_edit(graph, table[int(rng.choice(allowed))])
+        graph = rewriting.apply_edit(graph, table[int(rng.choice(allowed))])
     return graph
 
 
@@ -305,17 +276,13 @@ def _tried(
     owners, made, can = list[int](), list[Graph](), 0
     anyhow: dict[int, int] = {}
     for place, around in enumerate(where):
-        sites = distinct_sites(rule, around, _PLACES)
-        can += bool(sites)
-        own = []
-        for site in sites:
-            result = carry_out(rule, around.graph, site)
-            if rule.distance(around.graph, result) <= subject.task.theta:
-                own.append(len(made))
-                owners.append(place)
-                made.append(result)
-        if own:
-            anyhow[place] = own[int(rng.integers(len(own)))]
+        found = [result for _, result in rewriting.carry_out_everywhere(rule, around, _PLACES)]
+        near = [result for result in found if rule.distance(around.graph, result) <= subject.task.theta]
+        can += bool(found)
+        if near:
+            anyhow[place] = len(made) + int(rng.integers(len(near)))
+        owners += [place] * len(near)
+        made += near
     if not made:
         return can, set(), {}
     probability = subject.classifier.accept_probability(GraphBatch.from_graphs(made))

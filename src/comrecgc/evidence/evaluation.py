@@ -1,4 +1,4 @@
-"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes.
+"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes; and all that a run was made from.
 
 Most claims show their graph in `explanation.json`. Those that do not, `also_covers` and trivial coverage, have a witness in
 `witnesses.npz`: the counterfactual that proves the claim.
@@ -7,27 +7,181 @@ Most claims show their graph in `explanation.json`. Those that do not, `also_cov
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import VectorTask
-from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores
+from comrecgc import explanation as explanations
+from comrecgc import models as stored_models
+from comrecgc.algorithms.base import Task, VectorTask
+from comrecgc.algorithms.inputs import ModelPair, Rejects, Scores, with_label_names
 from comrecgc.algorithms.plausibility import Plausibility
+from comrecgc.algorithms.rules.choice import RuleFilter
+from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.cover import Cover, recourse_vectors
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.evidence.subject import Subject, data_of_run, run_models, run_plausibility
-from comrecgc.explanation import Explanation, Verified, distances, run_figures, stored_task
-from comrecgc.graphs import BoolArray, GraphBatch
-from comrecgc.models import checksum
+from comrecgc.explanation import Explanation, Verified, stored_task
+from comrecgc.graphs import BoolArray, Graph, GraphBatch
+from comrecgc.models import Classifier, Embedder, GraphClassifier, ModelFile, Panel
+from comrecgc.molecules import ladder_from_facts
 from comrecgc.run import load_arrays, refusing_damage, reproducible, save_arrays
 
-TOLERANCE = 1e-5
-"""Of probabilities and distances: what another batch or machine may round differently."""
+MOST_RESULTS = 300  # results of a recourse that are looked at; more would not change a share by more than some points
+
+
+def data_of_run(folder: Path, explanation: Explanation, dataset: GraphDataset) -> GraphDataset:
+    """A dataset over the labels of a run; an error where its graphs are not those of the run."""
+    dataset = with_label_names(dataset, explanation.schema.label_names)
+    for index, it in explanation.inputs.items():
+        if index >= len(dataset) or it.graph != dataset.graphs[index]:
+            raise InputError(f"--dataset must be the data that {folder} explains (graph {index} differs)")
+    return dataset
+
+
+def run_models(
+    folder: Path, explanation: Explanation, *, classifier: str | Path | None = None, embedder: str | Path | None = None
+) -> ModelPair:
+    """The models a run was made with."""
+    named = explanation.facts.facts.get("models")
+    paths = {}
+    for what, given in (("classifier", classifier), ("embedder", embedder)):
+        entry = named.get(what) if isinstance(named, dict) else None
+        if given is not None:
+            paths[what] = Path(given)
+        elif isinstance(entry, dict) and isinstance(entry.get("path"), str) and isinstance(entry.get("sha256"), str):
+            paths[what] = ModelFile(entry["path"], entry["sha256"]).find(folder, what)
+        elif what == "classifier" or (explanation.recourse == "vectors" and explanation.inputs):
+            raise InputError(
+                f"{folder} does not name its {what}: give it with --{what} FILE, or in Python open_run(folder, {what}=model)"
+            )
+    names = explanation.schema.label_names
+    model: Classifier = stored_models.load_classifier(paths["classifier"], label_names=names)
+    if isinstance(numbers := explanation.facts.facts.get(explanations.NUMBERS), dict):
+        model = explanations.stored_goal(numbers, model)
+    return ModelPair(
+        model, stored_models.load_embedder(paths["embedder"], label_names=names) if "embedder" in paths else None
+    )
+
+
+def run_plausibility(folder: Path, explanation: Explanation) -> Plausibility:
+    """The ladder of changes a run was made with, and its panel."""
+    facts = explanation.facts.facts
+    files = facts.get("panel", [])
+    try:
+        paths = [ModelFile(str(file["path"]), str(file["sha256"])).find(folder, "panel") for file in files]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{folder}: the panel must be a list of files with their checksums") from error
+    names = explanation.schema.label_names
+    panel = stored_models.load_panel(paths, label_names=names, unanimous=facts.get("agree") is True) if paths else None
+    return Plausibility(ladder=ladder_from_facts(facts.get("ladder"), names), panel=panel)
+
+
+def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) -> list[ModelFile]:
+    """Write the members of a panel to the run folder."""
+    files = []
+    for place, member in enumerate(panel.members if panel is not None else ()):
+        if not isinstance(member.classifier, GraphClassifier):
+            raise InputError(
+                f"Only classifiers of this package can be kept with a run (got {member.name} in the panel)"
+            )
+        path = folder / f"panel-{place + 1}.safetensors"
+        accuracy = {} if member.accuracy is None else {"accuracy": {"test": member.accuracy}}
+        stored_models.save_classifier(
+            member.classifier, path, {"name": member.name, "label_names": list(label_names), **accuracy}
+        )
+        files.append(ModelFile.of(path, folder))
+    return files
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subject:
+    """An explanation and what it was made from."""
+
+    explanation: Explanation
+    dataset: GraphDataset  # all graphs, with their true labels
+    classifier: Classifier
+    plausibility: Plausibility
+    task: Task[Any]
+    wishes: RuleFilter  # what chosen rules had to be like
+    mined: MinedRules | None = None  # none for vectors
+    embedder: Embedder | None = None  # none for rules
+    # Of every graph by its index in the explanation, if not those of the dataset.
+    labels: npt.NDArray[np.int8] | None = None
+    # Other results of vectors, as pairs of graphs, for inputs that an earlier one covers already; the table of rules knows its own.
+    shown_again: Sequence[Sequence[tuple[Graph, Graph]]] = ()
+
+    @classmethod
+    def of_run(
+        cls, folder: Path, explanation: Explanation, models: ModelPair, dataset: GraphDataset | None = None
+    ) -> Subject:
+        """A finished run and what it was made from; where its data is not given, its inputs are all there is."""
+        if explanation.facts.facts.get("ladder") is None:
+            raise InputError(f"{folder} does not keep the ladder of changes it was found with")
+        has_table = explanations.RULES in explanation.facts.facts
+        mined = explanations.rule_chooser(folder, explanation).mined if has_table else None
+        if mined is not None and dataset is not None:
+            # The table is of the inputs alone; groups and familiar surroundings are those of all the data.
+            mined = replace(mined, rejects=replace(mined.rejects, dataset=dataset))
+        return cls(
+            explanation=explanation,
+            dataset=explanations.stored_rejects(explanation).dataset if dataset is None else dataset,
+            classifier=models.classifier,
+            plausibility=run_plausibility(folder, explanation),
+            task=stored_task(explanation),
+            wishes=explanations.stored_wishes(explanation),
+            mined=mined,
+            embedder=models.embedder,
+        )
+
+    @property
+    def seed(self) -> int:
+        return self.task.random_state
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.int64] | None:
+        """Row of the table of each recourse; None without a table."""
+        rows = [recourse.row for recourse in self.explanation.recourses if recourse.row is not None]
+        return None if self.mined is None else np.array(rows, np.int64)
+
+    def labelled_reject(self, place: int) -> tuple[int, int]:
+        """How many inputs that a recourse turns are truly labelled reject, and how many it turns."""
+        recourse = self.explanation.recourses[place]
+        labels = self.dataset.classes if self.labels is None else self.labels
+        indices = [*(member.input for member in recourse.covered), *recourse.also_covers]
+        return int((labels[indices] == 0).sum()), len(indices)
+
+    @cached_property
+    def results(self) -> list[list[tuple[Graph, Graph]]]:
+        """For each recourse, inputs that it turns and what they become; at most `MOST_RESULTS`, the same for the same seed."""
+        return [self._results(place) for place in range(len(self.explanation.recourses))]
+
+    def _results(self, place: int) -> list[tuple[Graph, Graph]]:
+        rng = np.random.default_rng([self.seed, 20, place])
+        if self.rows is None or self.mined is None:
+            inputs = self.explanation.inputs
+            covered = self.explanation.recourses[place].covered
+            pairs = [(inputs[member.input].graph, member.counterfactual) for member in covered]
+            pairs += self.shown_again[place] if self.shown_again else []
+            return [pairs[k] for k in np.sort(rng.permutation(len(pairs))[:MOST_RESULTS]).tolist()]
+        table, row = self.mined.table, int(self.rows[place])
+        entries = table.entries_of(row)
+        entries = entries[self.wishes.counts(table)[entries]]
+        entries = entries[np.sort(rng.permutation(len(entries))[:MOST_RESULTS])]
+        graphs = self.mined.rejects.graphs
+        batch, _ = self.mined.scorer.built(table.entries.input[entries], table.entries.change[entries].astype(np.int32))
+        return [(graphs[i], batch[k]) for k, i in enumerate(table.entries.input[entries].tolist())]
+
+
+# The figures again.
+
+
+TOLERANCE = 1e-5  # of probabilities and distances: what another batch or machine may round differently
 
 WITNESSES = "witnesses.npz"
 """File of all confirmed pairs of a run by vectors."""
@@ -35,19 +189,12 @@ WITNESSES = "witnesses.npz"
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a run.
-
-    Args:
-        name: What it is.
-        stored: What the run says; None where it says nothing.
-        recomputed: What its graphs and models say; None where it is not recomputed.
-        why: Why it is not, in a few words.
-    """
+    """One figure of a run."""
 
     name: str
-    stored: float | None
-    recomputed: float | None
-    why: str = ""
+    stored: float | None  # what the run says; none where it says nothing
+    recomputed: float | None  # what its graphs and models say; none where it is not recomputed
+    why: str = ""  # it is not recomputed
 
     @property
     def agrees(self) -> bool:
@@ -95,7 +242,7 @@ def run_witnesses(folder: Path, explanation: Explanation) -> Witnesses | None:
     stated = explanation.facts.facts.get(WITNESSES)
     if stated is None:
         return None
-    if checksum(folder / WITNESSES) != stated:
+    if stored_models.checksum(folder / WITNESSES) != stated:
         raise InputError(f"{folder / WITNESSES} is damaged: its SHA-256 must be the one in the manifest")
     return load_witnesses(folder / WITNESSES)
 
@@ -118,22 +265,22 @@ def recheck(
     shown, figures = _shown_claims(explanation, models, inputs, task)
     covers, trivial = _all_claims(explanation, models, inputs, shown, witnesses, task)
     cover = Cover(_centres(explanation), np.where(covers, 0, -1))
-    recomputed: dict[str, float | None] = dict(run_figures(cover, task.delta, 0.0))
+    recomputed: dict[str, float | None] = dict(explanations.run_figures(cover, task.delta, 0.0))
     recomputed["trivial_coverage"] = trivial
     if plausibility is not None:
-        members = [member for recourse in explanation.recourses for member in recourse.covered]
-        verdicts = plausibility.judge(
-            [explanation.inputs[member.input].graph for member in members],
-            [member.counterfactual for member in members],
-        )
+        verdicts = plausibility.judge(*explanation.counterfactuals)
         recomputed |= verdicts.shares() | verdicts.coverage(len(explanation.inputs))
     figures += [Figure("rejected inputs", len(explanation.inputs), int((inputs.probability <= 0.5).sum()))]
-    figures += [
-        Figure(name, float(value), recomputed.get(name))
-        for name, value in explanation.metrics.items()
-        if value is not None
-    ]
-    return figures
+    return figures + metric_figures(explanation, recomputed, {})
+
+
+def metric_figures(
+    explanation: Explanation, recomputed: Mapping[str, float | None], why: Mapping[str, str]
+) -> list[Figure]:
+    """The metrics that a run states, each with what it is when recomputed, or why it is not."""
+    stated = {name: float(value) for name, value in explanation.metrics.items() if value is not None}
+    reasons = {name: "" if name in recomputed else why.get(name, "") for name in stated}
+    return [Figure(name, value, recomputed.get(name), reasons[name]) for name, value in stated.items()]
 
 
 def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:
@@ -203,7 +350,7 @@ def _measure(
     vectors = recourse_vectors(
         inputs.embedding[owners], inputs.sizes[owners], scores.embedding.astype(np.float64), scores.sizes
     )
-    lengths, gaps = np.linalg.norm(vectors, axis=1), distances(vectors.astype(np.float32), centres)
+    lengths, gaps = np.linalg.norm(vectors, axis=1), explanations.distances(vectors.astype(np.float32), centres)
     fine: BoolArray = (scores.probability > 0.5) & (lengths <= task.theta) & (gaps <= task.delta)
     return fine, lengths, gaps
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,45 +16,21 @@ from comrecgc.algorithms.matched_pairs import LabelledGraphs, MatchedPairs, sing
 from comrecgc.algorithms.rules.choice import NUM_SPLITS, held_out, held_out_success, wilson_interval
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.evidence.controls import (
-    ControlClassifier,
-    RandomControl,
-    explained,
-    random_rules,
-    random_weights,
-    shuffled_labels,
-)
-from comrecgc.evidence.evaluation import run_witnesses
-from comrecgc.evidence.subject import Subject, data_of_run
-from comrecgc.evidence.verdict import (
-    EVIDENCE,
-    LEVELS,
-    Answer,
-    ControlEvidence,
-    Evidence,
-    Figures,
-    RecourseEvidence,
-    Split,
-    accepts,
-    answers,
-    compared,
-    confirmed_share,
-    judge,
-)
+from comrecgc.evidence import controls, verdict
+from comrecgc.evidence.evaluation import Subject, data_of_run, run_witnesses
+from comrecgc.evidence.verdict import EVIDENCE, LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
 from comrecgc.explanation import CoveredInput, Explanation
 from comrecgc.graphs import Familiarity, Graph, GraphBatch, Rung, apply_path, graph_key
-from comrecgc.models import Panel, PanelTraining, obtain_panel
+from comrecgc.models import Panel, PanelTraining, checksum, obtain_panel
 from comrecgc.run import Engine, Progress, RunContext, reproducible
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-SECOND_PANEL = PanelTraining(number=1)
-"""The panel that took no part in any choice."""
+SECOND_PANEL = PanelTraining(number=1)  # the panel that took no part in any choice
 
-SECONDS_FOR_VECTORS = 60.0
-"""Time for the search of vectors on a control."""
+SECONDS_FOR_VECTORS = 60.0  # time for the search of vectors on a control
 
 _SHARES = ("coverage", "confirmed_coverage", "second_panel_coverage", "strong_coverage", "backed_coverage")
 _COUNTS = ("num_inputs", "pairs_as_said", "pairs_against", *LEVELS)
@@ -66,15 +41,13 @@ def gather(
     *,
     second_panel: Panel | PanelTraining = SECOND_PANEL,
     with_controls: bool = True,
-    has_classes: bool = True,
     folder: Path | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
     """Gather all evidence on an explanation; the second panel took no part in the choice.
 
-    Explaining classifiers that know nothing takes most of the time. Without true classes there are no other models, pairs and controls. Trained models are
-    kept in `folder`, or in the user's cache.
+    Explaining classifiers that know nothing takes most of the time. Trained models are kept in `folder`, or in the user's cache.
     """
     second: Panel | None
     notes: list[str] = []
@@ -82,58 +55,50 @@ def gather(
     if isinstance(second_panel, Panel):
         second = second_panel
     else:
-        second, sentence = obtain_panel(subject.dataset, training=second_panel, has_classes=has_classes, **trained)
+        second, sentence = obtain_panel(subject.dataset, training=second_panel, **trained)
         notes.append(f"Second panel: {sentence}")
-    recourses, figures, random = _examined(subject, second, has_classes=has_classes, progress=progress)
-    controls = [ControlEvidence(name="explained model", figures=_control_figures(figures, recourses))]
+    recourses, figures, random = _examined(subject, second, progress)
+    rows = [ControlEvidence(name="explained model", figures=_control_figures(figures, recourses))]
     if random is not None:
-        controls.append(_random_control(random, recourses))
-    if with_controls and has_classes and subject.explanation.inputs:
-        shuffled = shuffled_labels(subject, **trained)
-        for ignorant, panel in ((random_weights(subject), second), ((shuffled,) if shuffled else (), None)):
+        rows.append(_random_control(random, recourses))
+    if with_controls and subject.explanation.inputs:
+        shuffled = controls.shuffled_labels(subject, **trained)
+        for ignorant, panel in ((controls.random_weights(subject), second), ((shuffled,) if shuffled else (), None)):
             if ignorant:
                 if progress is not None:
-                    progress(f"control: {ignorant[0].name}", len(controls), 4, "")
-                controls.append(_control(ignorant, subject, panel))
+                    progress(f"control: {ignorant[0].name}", len(rows), 4, "")
+                rows.append(_control(ignorant, subject, panel))
     explanation = subject.explanation
     each, whole = plausibility(subject)
     recourses = [replace(it, plausibility=known) for it, known in zip(recourses, each, strict=True)]
     return Evidence(
-        dataset=explanation.schema.dataset,
-        recourse=explanation.recourse,
-        changes=explanation.changes,
-        recourses=tuple(recourses),
-        controls=tuple(controls),
-        figures={**figures, **whole},
-        reviewers=reviewers_figures(subject, figures, whole, recourses),
-        notes=tuple(notes),
-    )
+        dataset=explanation.schema.dataset, recourse=explanation.recourse, changes=explanation.changes,
+        recourses=tuple(recourses), controls=tuple(rows), figures={**figures, **whole},
+        reviewers=reviewers_figures(subject, figures, whole, recourses), notes=tuple(notes),
+    )  # fmt: skip
 
 
 def _examined(
-    subject: Subject, second: Panel | None, *, has_classes: bool, progress: Progress | None = None
-) -> tuple[list[RecourseEvidence], dict[str, float | int | None], RandomControl | None]:
+    subject: Subject, second: Panel | None, progress: Progress | None = None
+) -> tuple[list[RecourseEvidence], dict[str, float | int | None], controls.RandomControl | None]:
     """Evidence on each recourse and on the whole, without controls."""
     explanation = subject.explanation
     first = subject.plausibility.panel
     chosen_with = explanation.changes == "confirmed" or subject.wishes.confirmed
     panels = [(panel, used) for panel, used in ((first, chosen_with), (second, False)) if panel is not None]
-    classes = subject.dataset.classes if has_classes else None
+    classes = subject.dataset.classes
 
-    def tell(done: int, word: str) -> None:
-        if progress is not None:
-            progress("evidence", done, 3, word)
-
-    said: Sequence[tuple[Answer, ...]] = [()] * len(subject.results)
+    tell: Progress = progress or (lambda *_: None)
+    said: Sequence[tuple[verdict.Answer, ...]] = [()] * len(subject.results)
     if panels:
-        said = answers(subject.results, panels, classes)
-    tell(1, "other models")
-    pairs, similar = _pairs(subject, has_classes=has_classes)
-    tell(2, "matched pairs")
-    random = random_rules(subject)
+        said = verdict.answers(subject.results, panels, classes)
+    tell("evidence", 1, 3, "other models")
+    pairs, similar = _pairs(subject)
+    tell("evidence", 2, 3, "matched pairs")
+    random = controls.random_rules(subject)
     if random is not None and panels:
-        said = compared(said, answers(random.results, panels))
-    tell(3, "random changes")
+        said = verdict.compared(said, verdict.answers(random.results, panels))
+    tell("evidence", 3, 3, "random changes")
     splits = unseen(subject)
     found = []
     for place, recourse in enumerate(explanation.recourses):
@@ -142,16 +107,14 @@ def _examined(
         held = tuple(Split(it.split, it.success[place], it.seen_success[place]) for it in splits)
         known: dict[str, Any] = {"answers": said[place], "pairs": pairs[place], "similar": similar[place]}
         known |= {"success": success, "unseen": held, "random": None if random is None else random.like[place]}
-        verdict = judge(
+        judged = verdict.judge(
             **known,
             interval=None if success is None else wilson_interval(accepted, applicable),
-            labelled=subject.labelled_reject(place) if has_classes else None,
-            share_reject=float((subject.dataset.classes == 0).mean()) if has_classes else 0.0,
+            labelled=subject.labelled_reject(place),
+            share_reject=float((classes == 0).mean()),
         )
-        found.append(RecourseEvidence(summary=recourse.summary, verdict=verdict, **known))
-    members = [member for recourse in explanation.recourses for member in recourse.covered]
-    before = [explanation.inputs[member.input].graph for member in members]
-    after = [member.counterfactual for member in members]
+        found.append(RecourseEvidence(summary=recourse.summary, verdict=judged, **known))
+    before, after = explanation.counterfactuals
     num = len(explanation.inputs)
     turned: dict[str, set[int]] = {level: set() for level in LEVELS}
     for evidence, recourse in zip(found, explanation.recourses, strict=True):
@@ -159,8 +122,8 @@ def _examined(
     figures: dict[str, float | int | None] = {
         "num_inputs": num,
         "coverage": explanation.coverage,
-        "confirmed_coverage": None if first is None else confirmed_share(first, before, after, num),
-        "second_panel_coverage": None if second is None else confirmed_share(second, before, after, num),
+        "confirmed_coverage": None if first is None else verdict.confirmed_share(first, before, after, num),
+        "second_panel_coverage": None if second is None else verdict.confirmed_share(second, before, after, num),
         "strong_coverage": len(turned["strong"]) / max(num, 1),
         "backed_coverage": len(turned["strong"] | turned["mixed"]) / max(num, 1),
         **{f"held_out_coverage_{split.split}": split.coverage for split in splits},
@@ -168,10 +131,10 @@ def _examined(
     return found, figures, random
 
 
-def _pairs(subject: Subject, *, has_classes: bool) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
-    """For each recourse the pairs that differ by it, and by each of its changes alone; none for vectors and without classes."""
+def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
+    """For each recourse the pairs that differ by it, and by each of its changes alone; none for vectors."""
     recourses = subject.explanation.recourses
-    if not has_classes or subject.explanation.recourse == "vectors":
+    if subject.explanation.recourse == "vectors":
         return [MatchedPairs()] * len(recourses), [()] * len(recourses)
     graphs, rules = LabelledGraphs(subject.dataset), [it.rule for it in recourses if it.rule is not None]
     parts = [part for rule in rules for part in (rule, *single_changes(rule))]
@@ -179,12 +142,12 @@ def _pairs(subject: Subject, *, has_classes: bool) -> tuple[list[MatchedPairs], 
     return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
 
 
-def _control(ignorant: Sequence[ControlClassifier], subject: Subject, second: Panel | None) -> ControlEvidence:
+def _control(ignorant: Sequence[controls.ControlClassifier], subject: Subject, second: Panel | None) -> ControlEvidence:
     """What the same pipeline and the same questions say of classifiers that know nothing, all of one name."""
     seconds = None if subject.task.recourse == "rules" else SECONDS_FOR_VECTORS
     found = []
     for one in ignorant:
-        recourses, figures, _ = _examined(explained(one, subject, seconds), second, has_classes=True)
+        recourses, figures, _ = _examined(controls.explained(one, subject, seconds), second)
         found.append(_control_figures(figures, recourses))
     return ControlEvidence(name=ignorant[0].name, figures={name: _pooled(name, found) for name in found[0]})
 
@@ -212,7 +175,7 @@ def _control_figures(figures: Figures, recourses: Sequence[RecourseEvidence]) ->
     }
 
 
-def _random_control(random: RandomControl, recourses: Sequence[RecourseEvidence]) -> ControlEvidence:
+def _random_control(random: controls.RandomControl, recourses: Sequence[RecourseEvidence]) -> ControlEvidence:
     """What random changes do to the explained model, and to others where they turn it."""
     known = [answer.random_share for recourse in recourses for answer in recourse.answers]
     shares = [share for share in known if share is not None]
@@ -254,14 +217,10 @@ def run_evidence(
     with reproducible():
         subject = Subject.of_run(folder, explanation, models, dataset)
         evidence = gather(
-            replace(subject, shown_again=_witnessed(folder, explanation)),
-            with_controls=with_controls,
-            folder=cache,
-            engine=context.engine,
-            progress=context.report,
-            second_panel=SECOND_PANEL if second_panel is None else second_panel,
-        )
-    evidence = replace(evidence, explanation=_checksum(folder))
+            replace(subject, shown_again=_witnessed(folder, explanation)), with_controls=with_controls, folder=cache,
+            engine=context.engine, progress=context.report, second_panel=second_panel or SECOND_PANEL,
+        )  # fmt: skip
+    evidence = replace(evidence, explanation=checksum(folder / "explanation.json"))
     evidence.save(folder)
     return evidence
 
@@ -272,11 +231,7 @@ def load_evidence(folder: str | Path) -> Evidence | None:
     if not path.exists():
         return None
     evidence = Evidence.load(path)
-    return evidence if evidence.explanation == _checksum(Path(folder)) else None
-
-
-def _checksum(folder: Path) -> str:
-    return hashlib.sha256((folder / "explanation.json").read_bytes()).hexdigest()
+    return evidence if evidence.explanation == checksum(Path(folder) / "explanation.json") else None
 
 
 def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph, Graph]]]:
@@ -295,8 +250,7 @@ def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph,
 # Measures of recourses beyond coverage: success on unseen graphs, plausibility of the results, and the names that reviewers know.
 
 
-MOST_COUNTERFACTUALS = 400
-"""Counterfactuals that are looked at, of all recourses together; at least five of each."""
+MOST_COUNTERFACTUALS = 400  # counterfactuals that are looked at, of all recourses together; at least five of each
 
 _TYPICAL = 0.9  # of real accepted graphs lie as near to another
 
@@ -328,13 +282,8 @@ def plausibility(subject: Subject) -> tuple[list[dict[str, float | int | None]],
     figures = []
     for recourse, start, end in zip(explanation.recourses, ends - [len(it) for it in shown], ends, strict=True):
         part = slice(int(start), int(end))
-        figures.append(
-            {
-                **{name: _mean(values[part]) for name, values in columns.items()},
-                "share_valid": recourse.share_valid,
-                "nearest": float(np.median(near[part])) if end > start else None,
-            }
-        )
+        own = {name: _mean(values[part]) for name, values in columns.items()} | {"share_valid": recourse.share_valid}
+        figures.append(own | {"nearest": float(np.median(near[part])) if end > start else None})
     whole: dict[str, float | int | None] = {name: _mean(values) for name, values in columns.items()}
     whole |= {
         "nearest": float(np.median(near)),
@@ -439,7 +388,7 @@ def reviewers_figures(
     edits = np.array([member.num_edits for member in members])
     is_indexed = all(index < len(subject.dataset) for index in explanation.inputs)
     labels = subject.dataset.classes[[member.input for member in members]] if is_indexed else None
-    accepted = accepts(subject.classifier, [member.counterfactual for member in members])
+    accepted = verdict.accepts(subject.classifier, [member.counterfactual for member in members])
     shares = [
         answer.share_turned for it in recourses for answer in it.answers if not answer.chosen_with and answer.share_turned is not None
     ]  # fmt: skip
@@ -472,7 +421,6 @@ class Unseen:
 
     split: str
     coverage: float
-    seen_coverage: float
     success: tuple[float | None, ...]
     seen_success: tuple[float | None, ...]
 
@@ -499,8 +447,7 @@ def unseen(subject: Subject) -> list[Unseen]:
             continue
         each = held_out_success(subject.mined.table, subject.rows.tolist(), fold)
         seen, held = (tuple(None if np.isnan(it[k]) else it[k] for it in each) for k in (0, 1))
-        shares = {"coverage": whole.coverage, "seen_coverage": whole.seen_coverage}
-        found.append(Unseen(split=name, success=held, seen_success=seen, **shares))
+        found.append(Unseen(split=name, coverage=whole.coverage, success=held, seen_success=seen))
     return found
 
 
@@ -520,23 +467,12 @@ def scaffold_folds(graphs: Sequence[Graph]) -> npt.NDArray[np.int64]:
 
 def scaffold_key(graph: Graph) -> int:
     """Key of the scaffold (Bemis and Murcko 1996): rings and what links them, left when ends of chains are cut again and again."""
-    around: list[set[int]] = [set() for _ in range(graph.num_nodes)]
-    for i, j in graph.edges.tolist():
-        around[i].add(j)
-        around[j].add(i)
-    ends = [node for node, others in enumerate(around) if len(others) <= 1]
-    gone: set[int] = set()
-    while ends:
-        node = ends.pop()
-        gone.add(node)
-        for other in around[node]:
-            around[other].discard(node)
-            if len(around[other]) == 1:
-                ends.append(other)
-        around[node] = set()
-    kept = [node for node in range(graph.num_nodes) if node not in gone]
+    import networkx as nx  # a quarter of a second to import
+
+    plain: nx.Graph[int] = nx.Graph(graph.edges.tolist())
+    kept = sorted(nx.k_core(plain, 2))
     if not kept:
         return 0
     rank = {node: k for k, node in enumerate(kept)}
     edges = [(rank[i], rank[j]) for i, j in graph.edges.tolist() if i in rank and j in rank]
-    return graph_key(Graph(graph.labels[kept], np.array(edges, np.int32).reshape(-1, 2)))
+    return graph_key(Graph(graph.labels[kept], edges))

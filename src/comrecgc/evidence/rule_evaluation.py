@@ -18,14 +18,13 @@ import numpy as np
 
 from comrecgc.algorithms.inputs import RejectPlace
 from comrecgc.algorithms.plausibility import Verdicts
-from comrecgc.algorithms.rules.choice import choose, held_out, wilson_interval
+from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, permission_of
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.evaluation import TOLERANCE, Figure
-from comrecgc.evidence.subject import Subject
-from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, trust_in
-from comrecgc.graphs import Graph, GraphBatch, Rule, Rung
+from comrecgc.evidence.evaluation import TOLERANCE, Figure, Subject, metric_figures
+from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, rule_figures, trust_in
+from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, to_networkx
 from comrecgc.models import Jury, train_jury
 
 if TYPE_CHECKING:
@@ -79,12 +78,7 @@ def recheck_rules(subject: Subject, dataset: GraphDataset | None = None) -> list
         recomputed |= _from_table(subject, mined)
         if entries and mined.table.has_jury:
             recomputed |= _expected(subject, mined, dataset)
-    figures += [
-        Figure(name, float(value), recomputed.get(name), "" if name in recomputed else _NOT_RECOMPUTED.get(name, ""))
-        for name, value in explanation.metrics.items()
-        if value is not None
-    ]
-    return figures
+    return figures + metric_figures(explanation, recomputed, _NOT_RECOMPUTED)
 
 
 def _shown(
@@ -181,23 +175,13 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
 
 def _from_table(subject: Subject, mined: MinedRules) -> dict[str, float | None]:
     """What follows from the table alone."""
-    table, task, wishes = mined.table, subject.task, subject.wishes
-    measured = held_out(table, task.num_recourses, wishes, np.random.default_rng([task.random_state, 10]))
-    figures: dict[str, float | None] = {
-        "held_out_coverage": None if measured is None else measured.coverage,
-        "held_out_success": None if measured is None else measured.success,
-        "coverable": len(np.unique(table.entries.input)) / max(table.num_inputs, 1),
-        "num_rules": len(table),
-        "oracle_calls": table.counts.num_scored or None,
-    }
-    chooser = RuleChooser(task=task, mined=mined, plausibility=subject.plausibility, wishes=wishes)
-    whole = chooser.choice().whole
-    figures |= {} if whole is None else whole.figures()
-    for most, name in ((1, "one"), (2, "two"), (3, "three")):
-        if f"coverage_up_to_{name}_changes" in subject.explanation.metrics:
-            limited = choose(table, task.num_recourses, wishes.limited(most))
-            figures[f"coverage_up_to_{name}_changes"] = limited.coverage
-    return figures
+    task, wishes = subject.task, subject.wishes
+    chosen = RuleChooser(task=task, mined=mined, plausibility=subject.plausibility, wishes=wishes).choice()
+    figures = rule_figures(mined, chosen.choice, task, wishes) | (
+        {} if chosen.whole is None else chosen.whole.figures()
+    )
+    # The search for the bound is not repeated, and costs are those of the results shown.
+    return {name: it for name, it in figures.items() if name not in ("coverage_bound", "mean_cost", "num_out_of_time")}
 
 
 def _expected(subject: Subject, mined: MinedRules, dataset: GraphDataset | None) -> dict[str, float | None]:
@@ -275,12 +259,9 @@ def _tried(rule: Rule, graph: Graph, subject: Subject) -> tuple[bool, bool, int]
 
 def as_networkx(graph: Graph) -> nx.Graph[Any]:
     """A graph with `label` on its nodes and edges."""
-    import networkx as nx
-
-    plain: nx.Graph[Any] = nx.Graph()
-    plain.add_nodes_from((node, {"label": label}) for node, label in enumerate(graph.labels.tolist()))
-    bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
-    plain.add_edges_from((i, j, {"label": bond}) for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True))
+    plain = to_networkx(graph)
+    for i, j in plain.edges if graph.edge_labels is None else ():
+        plain.edges[i, j]["label"] = 0
     return plain
 
 
@@ -291,7 +272,7 @@ def is_place(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> bool
         return False
     if any(graph.nodes[place[i]]["label"] != label for i, label in enumerate(before.labels)):
         return False
-    for (i, j), bond in _bonds(before.edges, before.edge_labels).items():
+    for (i, j), bond in before.bonds.items():
         if not graph.has_edge(place[i], place[j]) or graph.edges[place[i], place[j]]["label"] != bond:
             return False
     for i, closed in enumerate(rule.closed):
@@ -302,14 +283,9 @@ def is_place(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> bool
 
 def all_places(rule: Rule, graph: nx.Graph[Any]) -> Iterator[dict[int, Any]]:
     """Every place of a rule, by networkx's matcher."""
-    import networkx as nx
     from networkx.algorithms.isomorphism import GraphMatcher
 
-    pattern: nx.Graph[Any] = nx.Graph()
-    pattern.add_nodes_from((i, {"label": label}) for i, label in enumerate(rule.before.labels))
-    bonds = _bonds(rule.before.edges, rule.before.edge_labels)
-    pattern.add_edges_from((i, j, {"label": bond}) for (i, j), bond in bonds.items())
-
+    pattern = as_networkx(Graph(rule.before.labels, rule.before.edges, rule.before.edge_labels))
     matcher = GraphMatcher(graph, pattern, node_match=operator.eq, edge_match=operator.eq)
     for mapping in matcher.subgraph_monomorphisms_iter():
         place = {i: node for node, i in mapping.items()}
@@ -333,9 +309,7 @@ def carried_out(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> O
         elif after.nodes[name[k]]["label"] != rule.after.labels[k]:
             cost += 1
         after.nodes[name[k]]["label"] = rule.after.labels[k]
-    wanted = {
-        frozenset((name[i], name[j])): bond for (i, j), bond in _bonds(rule.after.edges, rule.after.edge_labels).items()
-    }
+    wanted = {frozenset((name[i], name[j])): bond for (i, j), bond in rule.after.bonds.items()}
     for i, j in rule.before.edges:
         ends = frozenset((place[i], place[j]))
         if i in image and j in image and ends not in wanted:
@@ -380,10 +354,6 @@ def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:
         graph.next_id + len(nodes) - len(kept),
         graph.source,
     )
-
-
-def _bonds(edges: tuple[tuple[int, int], ...], labels: tuple[int, ...] | None) -> dict[tuple[int, int], int]:
-    return dict(zip(edges, labels or (0,) * len(edges), strict=True))
 
 
 def _removed(rule: Rule) -> list[int]:

@@ -45,42 +45,29 @@ from comrecgc.graphs import BoolArray, Graph, GraphBatch
 from comrecgc.models import Classifier, Panel
 from comrecgc.run import read_json, write_text
 
-LEAST_INPUTS = 5
-"""Inputs that another model must reject too before its answer counts."""
+LEAST_INPUTS = 5  # inputs that another model must reject too before its answer counts
 
-TURNS_MOST = 0.5
-"""Share of them that a recourse must turn to work in another model too."""
+TURNS_MOST = 0.5  # share of them that a recourse must turn to work in another model too
 
 _GRAPHS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What one other model says of the results of one recourse.
+    """What one other model says of the results of one recourse."""
 
-    Args:
-        member: The model: its architecture and seed, or its file.
-        chosen_with: Whether the model took part in the choice of the recourse, so that its answer is no surprise.
-        results: Results it was asked about.
-        accepted: Those that it accepts.
-        rejects: Inputs of these results that it rejects, as the explained model does.
-        turned: Those of them whose result it accepts.
-        architecture: gcn, gat, sage or gin; empty for models of one's own.
-        guesses: Whether its panel is right no more often than the commonest class, so that its answer counts for nothing.
-        random_rejects: Inputs that it rejects among those to which random changes of the same kind were made.
-        random_turned: Those of them whose result it accepts.
-    """
-
-    member: str
-    chosen_with: bool
-    results: int
-    accepted: int
-    rejects: int
-    turned: int
-    architecture: str = ""
-    guesses: bool = False
-    random_rejects: int = 0
-    random_turned: int = 0
+    member: str  # the model: its architecture and seed, or its file
+    chosen_with: bool  # whether it took part in the choice of the recourse, so that its answer is no surprise
+    results: int  # it was asked about
+    accepted: int  # of these results
+    rejects: int  # inputs of these results that it rejects, as the explained model does
+    turned: int  # those of them whose result it accepts
+    architecture: str = ""  # gcn, gat, sage or gin; empty for models of one's own
+    guesses: bool = (
+        False  # whether its panel is no better than the commonest class, so that its answer counts for nothing
+    )
+    random_rejects: int = 0  # inputs that it rejects among those that random changes of the same kind were made to
+    random_turned: int = 0  # those of them whose result it accepts
 
     @property
     def share_turned(self) -> float | None:
@@ -104,25 +91,15 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSummary:
-    """What one other model, or all of one architecture, says of all recourses together.
-
-    Args:
-        name: The model or the architecture.
-        chosen_with: Whether it took part in the choice.
-        models: How many models it stands for.
-        works: Recourses that work there, summed over models.
-        asked: Recourses about which it can tell, summed over models.
-        rejects: Inputs that it rejects too, over all recourses.
-        turned: Those of them that are turned.
-    """
+    """What one other model, or all of one architecture, says of all recourses together."""
 
     name: str
-    chosen_with: bool
-    models: int
-    works: int
-    asked: int
-    rejects: int
-    turned: int
+    chosen_with: bool  # whether it took part in the choice
+    models: int  # that it stands for
+    works: int  # recourses that work there, summed over models
+    asked: int  # recourses about which it can tell, summed over models
+    rejects: int  # inputs that it rejects too, over all recourses
+    turned: int  # those of them that are turned
 
     @property
     def title(self) -> str:
@@ -137,18 +114,13 @@ def summaries(said: Sequence[Sequence[Answer]], *, architectures: bool = False) 
         name = answer.architecture if architectures else answer.member
         if name:
             rows.setdefault((name, answer.chosen_with), []).append(answer)
-    return [
-        ModelSummary(
-            name=name,
-            chosen_with=chosen_with,
-            models=len({answer.member for answer in row}),
-            works=sum(answer.works is True for answer in row),
-            asked=sum(answer.works is not None for answer in row),
-            rejects=sum(answer.rejects for answer in row),
-            turned=sum(answer.turned for answer in row),
-        )
-        for (name, chosen_with), row in rows.items()
-    ]
+    found = []
+    for (name, chosen_with), row in rows.items():
+        works = [answer.works for answer in row if answer.works is not None]
+        counts = {"models": len({answer.member for answer in row}), "works": sum(works), "asked": len(works)}
+        counts |= {count: sum(getattr(answer, count) for answer in row) for count in ("rejects", "turned")}
+        found.append(ModelSummary(name=name, chosen_with=chosen_with, **counts))
+    return found
 
 
 def by_architecture(said: Sequence[Answer]) -> dict[str, float]:
@@ -162,18 +134,14 @@ def by_architecture(said: Sequence[Answer]) -> dict[str, float]:
 
 def compared(said: Sequence[tuple[Answer, ...]], random: Sequence[tuple[Answer, ...]]) -> list[tuple[Answer, ...]]:
     """Answers on each recourse with what the same models say of random changes drawn for it; where those are too few, of all."""
-    whole = [
-        (sum(row[k].rejects for row in random), sum(row[k].turned for row in random)) for k in range(len(random[0]))
-    ]
-    return [
-        tuple(
-            replace(answer, random_rejects=like.rejects, random_turned=like.turned)
-            if like.rejects >= 4 * LEAST_INPUTS
-            else replace(answer, random_rejects=rejects, random_turned=turned)
-            for answer, like, (rejects, turned) in zip(row, likes, whole, strict=True)
-        )
-        for row, likes in zip(said, random, strict=True)
-    ]
+    whole = [(sum(it.rejects for it in asked), sum(it.turned for it in asked)) for asked in zip(*random, strict=True)]
+    found = []
+    for row, likes in zip(said, random, strict=True):
+        own = [(like.rejects, like.turned) for like in likes]
+        counts = [it if it[0] >= 4 * LEAST_INPUTS else every for it, every in zip(own, whole, strict=True)]
+        them = zip(row, counts, strict=True)
+        found.append(tuple(replace(it, random_rejects=rejects, random_turned=turned) for it, (rejects, turned) in them))
+    return found
 
 
 def guesses(panel: Panel, classes: npt.NDArray[np.int8]) -> bool:
@@ -209,18 +177,11 @@ def answers(
             masks = [accepts(member.classifier, graphs) for graphs in (before, after)]
             for place, (start, end) in enumerate(zip(ends - sizes, ends, strict=True)):
                 old, new = (mask[start:end] for mask in masks)
-                found[place].append(
-                    Answer(
-                        member=member.name,
-                        chosen_with=chosen_with,
-                        results=int(end - start),
-                        accepted=int(new.sum()),
-                        rejects=int((~old).sum()),
-                        turned=int((new & ~old).sum()),
-                        architecture=str(getattr(member.classifier, "architecture", "")),
-                        guesses=blind,
-                    )
-                )
+                counts = {"results": int(end - start), "accepted": int(new.sum())}
+                counts |= {"rejects": int((~old).sum()), "turned": int((new & ~old).sum())}
+                kind = str(getattr(member.classifier, "architecture", ""))
+                known = Answer(member=member.name, chosen_with=chosen_with, architecture=kind, guesses=blind, **counts)
+                found[place].append(known)
     return [tuple(row) for row in found]
 
 
@@ -243,26 +204,21 @@ def accepts(classifier: Classifier, graphs: Sequence[Graph]) -> BoolArray:
 Level = Literal["strong", "mixed", "weak"]
 Speaks = Literal["for", "against", "undecided", "silent"]
 
-MOST_MODELS = 0.75
-"""Share of other models in which a recourse must work for them to speak for it."""
+MOST_MODELS = 0.75  # share of other models in which a recourse must work for them to speak for it
 
-FEW_MODELS = 0.5
-"""Share below which they speak against it."""
+FEW_MODELS = 0.5  # share below which they speak against it
 
-LEAST_PAIRS = 5
-"""Matched pairs with different labels before they say anything."""
+LEAST_PAIRS = 5  # matched pairs with different labels before they say anything
 
-HOLDS = 0.8
-"""Share of the success on graphs seen that must remain on unseen ones."""
+HOLDS = 0.8  # share of the success on graphs seen that must remain on unseen ones
 
+# How far from the share of all graphs to certainty the share of its inputs that are labelled reject must lie.
 TRULY = 1 / 3
-"""How far from the share of all graphs to certainty the share of its inputs that are labelled reject must lie."""
 
-OBEYED = 0.5
-"""Success from which a weak recourse is called a shortcut of the model."""
+OBEYED = 0.5  # success from which a weak recourse is called a shortcut of the model
 
+# What is said of a recourse that works in other models and that no pairs of the data support.
 UNTESTED = "a shortcut that every model learns would look the same"
-"""What is said of a recourse that works in other models and that no pairs of the data support."""
 
 
 @dataclass(frozen=True)
@@ -285,17 +241,11 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What to think of a recourse.
-
-    Args:
-        level: strong, mixed or weak.
-        shortcut: Whether it moves the explained model and hardly any other.
-        findings: The answers behind it.
-    """
+    """What to think of a recourse."""
 
     level: Level
-    shortcut: bool
-    findings: tuple[Finding, ...]
+    shortcut: bool  # whether it moves the explained model and hardly any other
+    findings: tuple[Finding, ...]  # the answers behind it
 
     @property
     def sentence(self) -> str:
@@ -431,29 +381,17 @@ Figures = Mapping[str, float | int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class RecourseEvidence:
-    """What is known of one recourse.
+    """What is known of one recourse."""
 
-    Args:
-        summary: What it does.
-        verdict: What to think of it, and why.
-        success: Share of the inputs it can be carried out on that it turns; None for vectors.
-        unseen: The same on unseen graphs.
-        answers: What other models say.
-        pairs: Pairs of graphs in the data that differ by it.
-        similar: For each of its changes, pairs that differ by that change alone; none for vectors.
-        random: Random rules of the same kind; None for vectors.
-        plausibility: How much its results look like the data.
-    """
-
-    summary: str
-    verdict: Verdict
-    success: float | None
-    unseen: tuple[Split, ...]
-    answers: tuple[Answer, ...]
-    pairs: MatchedPairs
-    random: RandomRules | None
-    similar: tuple[MatchedPairs, ...] = ()
-    plausibility: Figures = field(default_factory=dict)
+    summary: str  # what it does
+    verdict: Verdict  # what to think of it, and why
+    success: float | None  # share of the inputs it can be carried out on that it turns; none for vectors
+    unseen: tuple[Split, ...]  # the same on unseen graphs
+    answers: tuple[Answer, ...]  # of other models
+    pairs: MatchedPairs  # of graphs in the data that differ by it
+    random: RandomRules | None  # of the same kind; none for vectors
+    similar: tuple[MatchedPairs, ...] = ()  # pairs that differ by one of its changes alone; none for vectors
+    plausibility: Figures = field(default_factory=dict)  # how much its results look like the data
 
     def document(self) -> dict[str, Any]:
         """The record as JSON values, with what follows from its counts."""
@@ -471,15 +409,10 @@ class RecourseEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlEvidence:
-    """The same pipeline on the explained model, or on a classifier that knows nothing.
+    """The same pipeline on the explained model, or on a classifier that knows nothing."""
 
-    Args:
-        name: Which classifier, or which rules.
-        figures: Coverage by who is asked, matched pairs, other models, and how many recourses are strong, mixed and weak.
-    """
-
-    name: str
-    figures: Figures
+    name: str  # which classifier, or which rules
+    figures: Figures  # coverage by who is asked, matched pairs, other models, and how many recourses are of each level
 
     def share(self, name: str) -> str:
         """A share in per cent; a dash where it is not known."""
@@ -503,29 +436,17 @@ class ControlEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """All evidence on an explanation.
+    """All evidence on an explanation."""
 
-    Args:
-        dataset: Name of the dataset.
-        recourse: "rules" or "vectors".
-        changes: The rung of changes.
-        recourses: Evidence on each recourse, in order.
-        controls: The true model first, then those that know nothing.
-        figures: Of the whole explanation, by the names of `docs/trust.md`.
-        reviewers: Figures under the names that papers on counterfactuals use.
-        notes: What was asked and left out, one sentence each.
-        explanation: SHA-256 of the explanation it belongs to; empty outside of a run folder.
-    """
-
-    dataset: str
-    recourse: str
-    changes: str
-    recourses: tuple[RecourseEvidence, ...]
-    controls: tuple[ControlEvidence, ...]
-    figures: Figures
-    reviewers: Figures = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    explanation: str = ""
+    dataset: str  # its name
+    recourse: str  # "rules" or "vectors"
+    changes: str  # the rung of changes
+    recourses: tuple[RecourseEvidence, ...]  # evidence on each, in order
+    controls: tuple[ControlEvidence, ...]  # the true model first, then those that know nothing
+    figures: Figures  # of the whole explanation, by the names of `docs/trust.md`
+    reviewers: Figures = field(default_factory=dict)  # under the names that papers on counterfactuals use
+    notes: tuple[str, ...] = ()  # what was asked and left out, one sentence each
+    explanation: str = ""  # SHA-256 of the explanation it belongs to; empty outside of a run folder
     format: int = FORMAT
 
     @property
@@ -552,9 +473,8 @@ class Evidence:
         counts = [f"{num} {level}" for level, num in self.levels.items()]
         noun = "rules" if self.recourse == "rules" else "recourses"
         shortcuts = sum(recourse.verdict.shortcut for recourse in self.recourses)
-        also = (
-            f", {shortcuts} of them {'shortcuts' if shortcuts > 1 else 'a shortcut'} of this model" if shortcuts else ""
-        )
+        called = "shortcuts" if shortcuts > 1 else "a shortcut"
+        also = f", {shortcuts} of them {called} of this model" if shortcuts else ""
         strong, backed = (self.figures.get(f"{name}_coverage") or 0.0 for name in ("strong", "backed"))
         return (
             f"Of {len(self.recourses)} {noun}, {counts[0]}, {counts[1]}, {counts[2]}{also}. The strong ones cover {strong:.1%} of "
@@ -591,13 +511,8 @@ class Evidence:
         """The record as JSON values."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         plain["recourses"] = [recourse.document() for recourse in self.recourses]
-        told: dict[str, Any] = {
-            "sentence": self.sentence,
-            "better_than_ignorance": self.better_than_ignorance,
-            "levels": self.levels,
-        }
-        told |= {"models": msgspec.to_builtins(self.models), "architectures": msgspec.to_builtins(self.architectures)}
-        return {"format": self.format, **told, **plain}
+        names = ("format", "sentence", "better_than_ignorance", "levels", "models", "architectures")
+        return {name: msgspec.to_builtins(getattr(self, name)) for name in names} | plain
 
     def save(self, folder: Path) -> None:
         """Write `evidence.json`."""

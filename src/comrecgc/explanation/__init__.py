@@ -1,18 +1,18 @@
-"""comrecgc.explanation."""
+"""What a run finds: records, assembly from rules or vectors, run folders, and what is done with them later."""
 
-from comrecgc.explanation.assembly import VerifiedCounterfactual, explain_nothing, stamped
-from comrecgc.explanation.document import encode_graph
-from comrecgc.explanation.explanation import (
-    CommonRecourse,
-    CoveredInput,
-    Explanation,
-    Origin,
-    interval_in,
-    json_values,
-    number_in,
+from comrecgc.explanation.assembly import (
+    NUMBERS,
+    VerifiedCounterfactual,
+    effect_words,
+    explain_nothing,
+    number_facts,
+    stamped,
+    stored_goal,
+    trust_in,
 )
 from comrecgc.explanation.folder import csv_text, frame_of, molecule_rows
-from comrecgc.explanation.rules import RULES, RuleChooser, catalogue_of, position_words
+from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation, Origin, interval_in, number_in
+from comrecgc.explanation.rules import RULES, RuleChooser, catalogue_of, position_words, rule_figures
 from comrecgc.explanation.stored import (
     apply_recourses,
     load_explanation,
@@ -21,13 +21,12 @@ from comrecgc.explanation.stored import (
     stored_task,
     stored_wishes,
 )
-from comrecgc.explanation.trust import NUMBERS, effect_words, number_facts, stored_goal, trust_in
 from comrecgc.explanation.vectors import Verified, distances, explain_recourses, run_figures
 
 __all__ = [
     "NUMBERS", "RULES", "CommonRecourse", "CoveredInput", "Explanation", "Origin", "RuleChooser", "Verified",
     "VerifiedCounterfactual", "apply_recourses", "catalogue_of", "csv_text", "distances", "effect_words",
-    "encode_graph", "explain_nothing", "explain_recourses", "frame_of", "interval_in", "json_values",
-    "load_explanation", "molecule_rows", "number_facts", "number_in", "position_words", "rule_chooser",
+    "explain_nothing", "explain_recourses", "frame_of", "interval_in",
+    "load_explanation", "molecule_rows", "number_facts", "number_in", "position_words", "rule_chooser", "rule_figures",
     "run_figures", "stamped", "stored_goal", "stored_rejects", "stored_task", "stored_wishes", "trust_in",
 ]  # fmt: skip

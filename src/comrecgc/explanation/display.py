@@ -1,4 +1,4 @@
-"""Explanations and recourses as figures of matplotlib, and as HTML in notebooks."""
+"""Explanations and recourses as figures of matplotlib, as HTML in notebooks, and as objects of PyG."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from comrecgc.drawing import STYLE, Pen, depict, draw_rule, layout_change
 from comrecgc.errors import InputError
-from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation, interval_in, number_in
-from comrecgc.graphs import Change, edges_by_id, labels_by_id
+from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation, interval_in, number_in
+from comrecgc.graphs import Change, Graph, ordered_edge, to_data
+from comrecgc.models import AdaptedClassifier
 from comrecgc.molecules import element_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from torch_geometric.data import Data
 
 
 REMOVED, ADDED, RELABELLED = "#D55E00", "#0072B2", "#CC79A7"  # told apart with any colour vision
@@ -85,11 +89,11 @@ def plot_change(member: CoveredInput, scene: Explanation, title: str = "") -> Fi
         (left, before, relabelled | gone, dict.fromkeys(change.cut, REMOVED)),
         (right, after, relabelled | come, dict.fromkeys(change.joined, ADDED)),
     ):
-        for edge in sorted(edges_by_id(graph)):
+        for edge in graph.edges_by_id():
             (x0, y0), (x1, y1) = positions[edge[0]], positions[edge[1]]
             colour = edges.get(edge, _PLAIN)
             axes.plot([x0, x1], [y0, y1], color=colour, linewidth=1.4 if colour == _PLAIN else 3, zorder=1)
-        for node, label in labels_by_id(graph).items():
+        for node, label in graph.labels_by_id().items():
             colour = nodes.get(node, _PLAIN)
             weight, rim = ("normal", "none") if colour == _PLAIN else ("bold", colour)
             style = {"color": colour, "fontsize": 9, "fontweight": weight, "bbox": box | {"edgecolor": rim}}
@@ -122,11 +126,8 @@ def explanation_html(explanation: Explanation) -> str:
         known = recourse.statistics
         held_out = known.get("held_out")
         unseen = number_in(held_out, "success") if isinstance(held_out, Mapping) else None
-        figures = (
-            [works_words(known), "–" if unseen is None else f"{unseen:.0%}"]
-            if are_rules
-            else ["–" if recourse.median_edits is None else f"{recourse.median_edits:g}"]
-        )
+        edits = "–" if recourse.median_edits is None else f"{recourse.median_edits:g}"
+        figures = [works_words(known), "–" if unseen is None else f"{unseen:.0%}"] if are_rules else [edits]
         cells = [str(place + 1), None, *figures, str(recourse.gain), f"{shares[place]:.1%}"]
         words = f"{escape(recourse.summary)}<br>{picture_of(recourse)}"
         rows.append("".join(f"<td>{words if cell is None else escape(cell)}</td>" for cell in cells))
@@ -193,3 +194,66 @@ def example_html(member: CoveredInput, scene: Explanation) -> str:
     change = Change.between(graph, member.counterfactual) if member.site else Change.along(graph, member.edits)
     drawn = pen.draw_change(change, title)
     return f"<div>{drawn.before} → {drawn.after}</div><p>{title}: {escape(scene.schema.class_names[1])} {member.probability:.0%}</p>"
+
+
+# Objects of PyG.
+
+
+def pyg_counterfactual(explanation: Explanation, index: int) -> Data:
+    """What comes of an input, as PyG `Data`; see `Explanation.counterfactual`."""
+    _, member = _covering(explanation, index)
+    data = _data(explanation, member.counterfactual)
+    if "y" in data:  # the class of the graph before
+        del data["y"]
+    return data
+
+
+def _covering(explanation: Explanation, index: int) -> tuple[int, CoveredInput]:
+    found = explanation.covering(index)
+    if found is None:
+        reason = next(entry.reason for entry in explanation.uncovered if entry.input == index)
+        raise InputError(f"No recourse covers input {index}: {reason.value}")
+    return found
+
+
+def _data(explanation: Explanation, graph: Graph) -> Data:
+    """A graph in the features of the user's data where they are at hand, else one-hot in its labels."""
+    own = None if explanation.origin is None else explanation.origin.attributes
+    if own is None or graph.source < 0:
+        return to_data(graph, np.eye(len(explanation.schema.label_names), dtype=np.float32))
+    data = own.data(graph)
+    if "changed" in data:
+        del data["changed"]
+    return data
+
+
+def pyg_explanation(explanation: Explanation, index: int) -> Any:
+    """The input with masks of what its recourse changes; see `Explanation.to_pyg`."""
+    import torch
+    from torch_geometric.explain import Explanation as PygExplanation
+
+    place, member = _covering(explanation, index)
+    graph, after = explanation.inputs[index].graph, member.counterfactual
+    change = Change.between(graph, after)
+    old, new = graph.edge_labels_by_id(), after.edge_labels_by_id()
+    edges = change.cut | {edge for edge in old.keys() & new.keys() if old[edge] != new[edge]}
+    touched = change.touched | {node for edge in edges for node in edge}
+    data, origin = _data(explanation, graph), explanation.origin
+    if origin is not None and origin.attributes is not None and graph.source >= 0:
+        data = origin.attributes.original(graph.source)
+    rejected, arguments = explanation.inputs[index].reject_probability, dict[str, Any]()
+    prediction, target = torch.tensor([[rejected, 1 - rejected]]), 0
+    if origin is not None and isinstance(origin.classifier, AdaptedClassifier):
+        prediction, target = origin.classifier.prediction(graph)
+        arguments = origin.classifier.further_arguments(data)
+    known = {**data.to_dict(), **arguments, "prediction": prediction, "target": torch.tensor([target])}
+    known |= {
+        "node_mask": torch.tensor([[float(node in touched)] for node in range(int(data.num_nodes or 0))]),
+        "edge_mask": torch.tensor([float(ordered_edge(i, j) in edges) for i, j in data.edge_index.T.tolist()]),
+        "counterfactual": pyg_counterfactual(explanation, index),
+        "recourse": place,
+    }
+    masked = PygExplanation(**known)
+    masked._model_args = list(arguments)  # PyG's metrics read it
+    masked.validate()
+    return masked

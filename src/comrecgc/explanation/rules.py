@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,17 +14,9 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import DISPLAY_MARGIN, Task, accepted
 from comrecgc.algorithms.matched_pairs import LabelledGraphs
 from comrecgc.algorithms.plausibility import Plausibility
+from comrecgc.algorithms.rules import choice as choices
 from comrecgc.algorithms.rules.algorithm import RULES, Rules, save_table
-from comrecgc.algorithms.rules.choice import (
-    LEAST_TRUTH,
-    SKELETON_KINDS,
-    RuleChoice,
-    RuleFilter,
-    choose,
-    held_out,
-    held_out_success,
-    wilson_interval,
-)
+from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose, wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, count_places, count_rules_exactly, most_nodes_of, oracle_of
 from comrecgc.algorithms.rules.permission import can_be_carried_out_within
 from comrecgc.algorithms.rules.population import CENSUS, FullChoice, sample_note, save_census
@@ -34,17 +25,17 @@ from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
-from comrecgc.explanation.explanation import CommonRecourse, Explanation
-from comrecgc.explanation.trust import effect_of, shortcuts, trust_in, trust_warnings, weigh_pairs
+from comrecgc.explanation import assembly
+from comrecgc.explanation.assembly import VerifiedCounterfactual
+from comrecgc.explanation.records import CommonRecourse, Explanation
 from comrecgc.graphs import Graph, GraphBatch, Rule, Site, carry_out
-from comrecgc.models import Classifier
+from comrecgc.models import Classifier, checksum
 from comrecgc.molecules import SmartsWishes, ladder_facts, smirks_of
 from comrecgc.run import RunContext
 from comrecgc.wording import RuleAt, describe_group, describe_rules
 
+# Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it.
 LEAST_LIKELY = 0.5
-"""Results that are less likely to reach a goal in numbers do not count: what is expected of others exceeds it."""
 
 _MOST_WEIGHED = 100  # rules whose measured pairs are looked for before any is chosen for a number
 _MOST_ROUNDS = 16  # of choosing and counting
@@ -66,23 +57,14 @@ class ChosenRules(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleChooser:
-    """Chooses rules from the table of a run and explains them; `Explanation.choose` chooses again with it.
-
-    Args:
-        task: What was asked.
-        mined: The table and what it was mined from.
-        plausibility: The ladder, and the panel's votes on what the table holds are in it.
-        wishes: What chosen rules have to be like.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
-    """
+    """Chooses rules from the table of a run and explains them; `Explanation.choose` chooses again with it."""
 
     task: Task[Rules]
-    mined: MinedRules
+    mined: MinedRules  # the table, the panel's votes on what it holds, and what it was mined from
     plausibility: Plausibility
-    wishes: RuleFilter
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    wishes: RuleFilter  # what chosen rules have to be like
+    warnings: tuple[str, ...] = ()  # what a reader must know, one sentence each
+    notes: tuple[str, ...] = ()  # what the run did, one sentence each
 
     @classmethod
     def of(
@@ -93,7 +75,7 @@ class RuleChooser:
         if dataset.goal is not None and wishes.min_truth:
             wishes = replace(wishes, min_truth=LEAST_LIKELY)
         if wishes.min_truth and dataset.is_molecular and mined.table.has_jury:
-            wishes = replace(wishes, forbidden_kinds=SKELETON_KINDS)
+            wishes = replace(wishes, forbidden_kinds=choices.SKELETON_KINDS)
         return cls(task=task, mined=mined, plausibility=plausibility, wishes=wishes, **texts)
 
     def choice(self, *, bounded: bool = False) -> ChosenRules:
@@ -118,7 +100,7 @@ class RuleChooser:
         if mined.table.has_jury and mined.rejects.dataset.goal is not None:
             worth = np.bincount(mined.table.entries.rule, self.wishes.worth(mined.table), minlength=len(mined.table))
             likely = np.lexsort((np.arange(len(worth)), -worth))[:_MOST_WEIGHED]
-            mined = weigh_pairs(mined, likely.tolist(), graphs, jury)
+            mined = assembly.weigh_pairs(mined, likely.tolist(), graphs, jury)
         for _ in range(_MOST_ROUNDS):
             rows = sorted(set(replace(self, mined=mined).choice().rows) - counted)
             if not rows:
@@ -126,7 +108,8 @@ class RuleChooser:
             counted |= set(rows)
             mined = count_rules_exactly(mined, rows, oracle, context, most_nodes=most_nodes)
             if mined.table.has_jury:
-                mined = weigh_pairs(mined, [row for row in rows if mined.table.num_accepted[row]], graphs, jury)
+                turning = [row for row in rows if mined.table.num_accepted[row]]
+                mined = assembly.weigh_pairs(mined, turning, graphs, jury)
         found = replace(self, mined=mined.without_empty())
         if context.is_late:
             return found
@@ -145,13 +128,13 @@ class RuleChooser:
             statistics = [
                 one | {"population": all_} for one, all_ in zip(statistics, chosen.whole.statistics(), strict=True)
             ]
-        trust = trust_in(task, mined, self.plausibility, records, shown)
+        trust = assembly.trust_in(task, mined, self.plausibility, records, shown)
         trusted = [trust.statistics(k, rejects.dataset) for k in range(len(records))]
         if classifier is not None and rejects.dataset.goal is not None:
             graphs = LabelledGraphs(rejects.dataset)
             pairs = trust.pairs or [graphs.pairs(record.rule) for record in records]
             trusted = [
-                known | effect_of(record, mined, classifier, self.plausibility.jury, own, graphs)
+                known | assembly.effect_of(record, mined, classifier, self.plausibility.jury, own, graphs)
                 for known, record, own in zip(trusted, records, pairs, strict=True)
             ]
         places: list[list[tuple[Graph, Site]]] = [[] for _ in records]
@@ -164,16 +147,16 @@ class RuleChooser:
             )
         ]
         sets = mined.table.incidence(wishes.counts(mined.table))
-        figures = _figures(mined, chosen.choice, task, wishes) | trust.figures(trusted)
+        figures = rule_figures(mined, chosen.choice, task, wishes) | trust.figures(trusted)
         added = table_notes(mined)  # an earlier choice may have added them
         notes = [note for note in self.notes if note not in added and COUNT_NOTE not in note]
-        return assemble(
+        return assembly.assemble(
             task, rejects, self.plausibility, recourses, shown,
             [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
             _reasons(mined),
             figures if chosen.whole is None else figures | chosen.whole.figures(),
             parameters=task.parameters() | {"wishes": wishes.stated()},
-            warnings=(*trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *self.warnings),
+            warnings=(*assembly.trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *self.warnings),
             shortcuts=_shortcut_recourses(task, mined, wishes, chosen.rows),
             notes=(*notes, *added, *_count_notes(mined, chosen.rows)),
         ).using(chooser=self)  # fmt: skip
@@ -185,16 +168,11 @@ class RuleChooser:
     def wishing(self, **wishes: Any) -> RuleChooser:
         """The same with other wishes, checked; those that are None stay."""
         given = {name: value for name, value in wishes.items() if value is not None}
-        for name in ("forbidden_labels", "protected_labels"):
-            if name in given:
-                given[name] = tuple(self._label(label) for label in given[name])
-        if "forbidden_groups" in given:
-            given["forbidden_groups"] = tuple(
-                place for name in given["forbidden_groups"] for place in self._groups(name)
-            )
-        for name in ("forbidden_kinds", "radii"):
-            if name in given:
-                given[name] = tuple(given[name])
+        # What each name stands for; kinds and radii stand for themselves.
+        read = {"forbidden_labels": self._labels, "protected_labels": self._labels, "forbidden_groups": self._groups}
+        for name in [name for name in given if name in (*read, "forbidden_kinds", "radii")]:
+            parts = [read[name](one) if name in read else [one] for one in given[name]]
+            given[name] = tuple(value for part in parts for value in part)
         if given.get("confirmed") and not self.mined.table.has_panel:
             raise InputError("confirmed needs a panel, and the run asked none")
         if given.get("min_truth") and not self.mined.table.has_jury:
@@ -208,21 +186,21 @@ class RuleChooser:
         """Write the table to a run folder; what the manifest must say of it."""
         path = folder / RULES
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
-        said = {RULES: hashlib.sha256(path.read_bytes()).hexdigest(), "ladder": ladder_facts(self.plausibility.ladder)}
+        said = {RULES: checksum(path), "ladder": ladder_facts(self.plausibility.ladder)}
         if self.mined.census is not None:
             save_census(folder / CENSUS, self.mined.census, self.mined.table.rules.key)
-            said[CENSUS] = hashlib.sha256((folder / CENSUS).read_bytes()).hexdigest()
+            said[CENSUS] = checksum(folder / CENSUS)
         return said
 
     def in_memory(self) -> RuleChooser:
         """The chooser with its table: itself."""
         return self
 
-    def _label(self, name: str) -> int:
+    def _labels(self, name: str) -> list[int]:
         names = self.mined.rejects.dataset.label_names
         if name not in names:
             raise InputError(f"Node labels are {', '.join(names)} (got {name!r})")
-        return names.index(name)
+        return [names.index(name)]
 
     def _groups(self, name: str) -> list[int]:
         """Groups of the table that are called so; several may be, joined by other bonds."""
@@ -299,7 +277,7 @@ def success_figures(applicable: int, turned: int, rule: Rule) -> dict[str, Any]:
 def _statistics(mined: MinedRules, records: Sequence[MinedRule], task: Task[Rules]) -> list[dict[str, Any]]:
     table = mined.table
     rng = np.random.default_rng([task.random_state, 11])
-    unseen = held_out_success(table, [record.row for record in records], rng)
+    unseen = choices.held_out_success(table, [record.row for record in records], rng)
     found = []
     for record, (seen, held) in zip(records, unseen, strict=True):
         entries = table.entries_of(record.row)
@@ -335,14 +313,15 @@ def _truth_figures(table: RuleTable, entries: npt.NDArray[np.int64]) -> dict[str
     if not table.has_jury or not len(entries):
         return {}
     truth = table.entries.truth[entries]
-    return {"mean_truth": float(truth.mean()) / 100, "likely_true": int((truth >= round(100 * LEAST_TRUTH)).sum())}
+    likely = int((truth >= round(100 * choices.LEAST_TRUTH)).sum())
+    return {"mean_truth": float(truth.mean()) / 100, "likely_true": likely}
 
 
 def _shortcut_recourses(
     task: Task[Rules], mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]
 ) -> list[CommonRecourse]:
     """Rules that move the model alone, with their words and statistics, without inputs."""
-    rows = shortcuts(mined, wishes, chosen)
+    rows = assembly.shortcuts(mined, wishes, chosen)
     statistics = _statistics(mined, mined.rules(rows), task)
     return [
         replace(recourse, statistics=figures)
@@ -364,10 +343,12 @@ def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) 
     )
 
 
-def _figures(mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: RuleFilter) -> dict[str, float | None]:
+def rule_figures(
+    mined: MinedRules, chosen: RuleChoice, task: Task[Rules], wishes: RuleFilter
+) -> dict[str, float | None]:
     """Figures of the whole choice."""
     table, num = mined.table, task.num_recourses
-    measured = held_out(table, num, wishes, np.random.default_rng([task.random_state, 10]))
+    measured = choices.held_out(table, num, wishes, np.random.default_rng([task.random_state, 10]))
     names = {1: "one", 2: "two", 3: "three"}
     frontier = {
         f"coverage_up_to_{names[most]}_changes": choose(table, num, wishes.limited(most)).coverage
@@ -437,12 +418,9 @@ def _number(value: float) -> float | None:
 def catalogue_of(
     mined: MinedRules, known: Mapping[int, CommonRecourse] | None = None, rows: Sequence[int] | None = None
 ) -> list[CommonRecourse]:
-    """Every rule of a table in its order, with its words, without inputs and statistics.
+    """Every rule of a table in its order, or those of some rows, with its words, without inputs and statistics.
 
-    Args:
-        mined: The table and what it was mined from.
-        known: Recourses of rows that are in words already, from more places than the one that is looked at here.
-        rows: Only these rules; None for all.
+    `known` are recourses of rows that are in words already, from more places than the one that is looked at here.
     """
     table, known = mined.table, known or {}
     records = [record for record in mined.rules(rows) if record.row not in known]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,13 +23,13 @@ from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stamped
-from comrecgc.explanation.explanation import Explanation
+from comrecgc.explanation.records import Explanation
 from comrecgc.explanation.rules import RuleChooser, success_figures
 from comrecgc.explanation.vectors import apply_vectors
-from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung, Site, carry_out, distinct_sites
-from comrecgc.models import Classifier, predict
+from comrecgc.graphs import Graph, GraphBatch, Ladder, NeighbourIndex, Rung, Site, carry_out_everywhere
+from comrecgc.models import Classifier, checksum, predict
 from comrecgc.molecules import ladder_from_facts
-from comrecgc.run import RunContext, reason_of, refusing_damage
+from comrecgc.run import RunContext, refusing_damage
 
 
 def load_explanation(folder: str | Path) -> Explanation:
@@ -71,11 +70,7 @@ class StoredChooser:
 def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
     """The chooser of a run, made from what its folder holds."""
     path = folder / RULES
-    try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
-    if found != explanation.facts.facts.get(RULES):
+    if checksum(path) != explanation.facts.facts.get(RULES):
         raise InputError(f"{path} is damaged: its SHA-256 must be the one in the manifest")
     task = stored_task(explanation)
     ladder = ladder_from_facts(explanation.facts.facts.get("ladder"), explanation.schema.label_names)
@@ -139,8 +134,7 @@ def stored_task(explanation: Explanation) -> Task[Any]:
 # Recourses of an explanation on other graphs.
 
 
-MOST_PLACES = 64
-"""Places of a rule in an unseen graph that are tried at most."""
+MOST_PLACES = 64  # places of a rule in an unseen graph that are tried at most
 
 
 def apply_rules(
@@ -181,8 +175,7 @@ def apply_rules(
     for place, graph in enumerate(rejects.graphs):
         where, tried, far = NeighbourIndex(graph), [], False
         for number, rule in enumerate(rules):
-            sites = distinct_sites(rule, where, MOST_PLACES)
-            made = [(number, site, carry_out(rule, graph, site)) for site in sites]
+            made = [(number, *found) for found in carry_out_everywhere(rule, where, MOST_PLACES)]
             if permission is not None and permission.wishes:
                 wanted = permission.permits_results(graph, [result for _, _, result in made])
                 made = [one for one, is_wanted in zip(made, wanted, strict=True) if is_wanted]
@@ -194,16 +187,16 @@ def apply_rules(
         if tried:
             reasons[place] = turn(place, graph, tried)
         context.tell("applying rules", place + 1, len(rejects))
-    first: dict[int, VerifiedCounterfactual] = {}
-    for found in turned:
-        for place, it in found.items():
-            first.setdefault(place, it)
+    first = dict(
+        item for found in reversed(turned) for item in found.items()
+    )  # of each input, the first rule is entered last
+    shown = [it for number, found in enumerate(turned) for it in found.values() if first[it.place].recourse == number]
     recourses = [
         replace(recourse, statistics=success_figures(int(can[number].sum()), len(turned[number]), rule))
         for number, (recourse, rule) in enumerate(zip(explanation.recourses, rules, strict=True))
     ]
     return assemble(
-        task, rejects, plausibility, recourses, list(first.values()), turned, reasons,
+        task, rejects, plausibility, recourses, shown, turned, reasons,
         parameters=explanation.parameters, warnings=warnings, notes=notes,
     )  # fmt: skip
 

@@ -12,24 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import cover as covers
 from comrecgc.algorithms.base import DISPLAY_MARGIN, SEARCH_MARGIN, VERIFY_MARGIN, VectorTask, accepted, inside
 from comrecgc.algorithms.inputs import ModelPair, RejectPlace, Rejects, Scores
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.vectors.candidates import Candidates, Chosen, search_candidates
-from comrecgc.cover import (
-    BallCover,
-    Cover,
-    FloatArray,
-    Reason,
-    RecoursePairs,
-    cover_of,
-    normalised_distances,
-    recourse_vectors,
-)
+from comrecgc.cover import BallCover, Cover, FloatArray, Reason, RecoursePairs, cover_of
 from comrecgc.cover import pairs as metrics
 from comrecgc.errors import InputError
 from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble
-from comrecgc.explanation.explanation import CommonRecourse, CoveredInput, Explanation
+from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation
 from comrecgc.graphs import EditPath, Graph, apply_path
 from comrecgc.run import Clock, RunContext
 from comrecgc.wording import Words, describe_recourse
@@ -53,18 +45,7 @@ def explain_recourses(
 ) -> tuple[Explanation, Verified]:
     """The explanation that chosen vectors give, every claim in it confirmed by a plain forward pass.
 
-    Args:
-        task: What is asked.
-        rejects: The inputs, embedded.
-        candidates: What was found around them, by whatever method.
-        chosen: The chosen recourses, in order, and the pairs that may be used to cover inputs.
-        models: Classifier and embedder.
-        plausibility: Say where counterfactuals stand on the ladder of changes.
-        clock: Times the stages.
-        words: Words of each recourse, all of which are then kept; by default they are read off the edits, and recourses
-            that cover nothing new are left out.
-        warnings: What a reader must know, one sentence each.
-        notes: What the run did, one sentence each.
+    `words` are those of each recourse, all of which are then kept; by default they are read off the edits, and recourses that cover nothing new are left out.
     """
     keep_all = words is not None
     verified = verify(candidates, chosen.pairs, chosen.centres, rejects, models, task, keep_all=keep_all)
@@ -119,14 +100,9 @@ def reasons_for(
     open_pairs = pairs.subset(~covered[pairs.inputs])
     further = None
     if len(open_pairs):
-        more = BallCover(
-            delta=task.delta,
-            num_recourses=task.num_recourses,
-            longer_than=task.delta if task.directional else None,
-            num_exchanges=0,
-            num_seeds=1024,
-            num_starts=8,
-        )
+        limits = {"num_exchanges": 0, "num_seeds": 1024, "num_starts": 8}
+        longer = task.delta if task.directional else None
+        more = BallCover(delta=task.delta, num_recourses=task.num_recourses, longer_than=longer, **limits)
         centres = more.centres(open_pairs, np.random.default_rng([task.random_state, 3]))
         further = cover_of(open_pairs, centres, task.delta)
     state = Cover(np.zeros((1, pairs.width), np.float32), np.where(covered, 0, -1)[None, :])
@@ -149,23 +125,14 @@ def _trivial_warning(figures: dict[str, float | int], task: VectorTask) -> tuple
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Verified:
-    """What a plain pass confirms.
+    """What a plain pass confirms."""
 
-    Args:
-        cover: The recourses that cover something no earlier one does, and the pair by which each covers an input.
-        pairs: The confirmed pairs; a pair's candidate is a place in `graphs`.
-        trivial: The pair by which "change nothing" covers each input, -1 where it does not, `[num_inputs]`.
-        graphs: The counterfactuals.
-        probability: Probability of accept of each, `[len(graphs)]`.
-        candidates: Which candidate of the search each is, `[len(graphs)]`.
-    """
-
-    cover: Cover
-    pairs: RecoursePairs
+    cover: Cover  # the recourses that cover something no earlier one does, and the pair by which each covers an input
+    pairs: RecoursePairs  # the confirmed pairs; a pair's candidate is a place in `graphs`
+    # The pair by which "change nothing" covers each input, -1 where it does not, `[num_inputs]`.
     trivial: npt.NDArray[np.int64]
-    graphs: tuple[Graph, ...]
-    probability: npt.NDArray[np.float64]
-    candidates: npt.NDArray[np.int64]
+    graphs: tuple[Graph, ...]  # the counterfactuals
+    candidates: npt.NDArray[np.int64]  # which candidate of the search each is, `[len(graphs)]`
 
 
 def verify(
@@ -177,20 +144,13 @@ def verify(
     found = cover_of(pairs, with_zero, inside(task.delta, SEARCH_MARGIN))
     needed = np.unique(pairs.candidates[found.pairs[found.covers]]).astype(np.int64)
     graphs = tuple(candidates.graph(int(candidate)) for candidate in needed)
-    scores = (
-        models.scores(graphs) if graphs else Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
-    )
+    none = Scores(np.zeros(0), pairs.candidate_embeddings[:0], np.zeros(0, np.int32))
+    scores = models.scores(graphs) if graphs else none
     confirmed = _confirmed(pairs, needed, rejects.scores, scores, task.theta)
     cover = cover_of(confirmed, with_zero, inside(task.delta, VERIFY_MARGIN))
     real = Cover(cover.centres[:-1], cover.pairs[:-1])
-    return Verified(
-        cover=real if keep_all else real.select(real.gains > 0),
-        pairs=confirmed,
-        trivial=cover.pairs[-1],
-        graphs=graphs,
-        probability=scores.probability,
-        candidates=needed,
-    )
+    kept = real if keep_all else real.select(real.gains > 0)
+    return Verified(cover=kept, pairs=confirmed, trivial=cover.pairs[-1], graphs=graphs, candidates=needed)
 
 
 def _confirmed(
@@ -200,12 +160,8 @@ def _confirmed(
     rows = np.flatnonzero(np.isin(pairs.candidates, needed))
     places = np.searchsorted(needed, pairs.candidates[rows])
     owners = pairs.inputs[rows]
-    norms = normalised_distances(
-        origins.embedding[owners].astype(np.float64),
-        origins.sizes[owners],
-        scores.embedding[places],
-        scores.sizes[places],
-    )
+    start, end = origins[owners.astype(np.int64)], scores[places]
+    norms = covers.normalised_distances(start.embedding.astype(np.float64), start.sizes, end.embedding, end.sizes)
     holds = (norms <= inside(theta, VERIFY_MARGIN)) & (scores.probability[places] >= accepted(VERIFY_MARGIN))
     return RecoursePairs(
         input_embeddings=origins.embedding,
@@ -246,23 +202,18 @@ def first_counterfactuals(
         graphs = [apply_path(rejects.graphs[i], path) for i, path in zip(open_inputs, paths, strict=True)]
         scores, origins = models.scores(graphs), rejects.scores[places]
         there = (origins.embedding, origins.sizes, scores.embedding.astype(np.float64), scores.sizes)
-        vectors, norms = recourse_vectors(*there).astype(np.float32), normalised_distances(*there)
+        vectors, norms = covers.recourse_vectors(*there).astype(np.float32), covers.normalised_distances(*there)
         holds = distances(vectors, cover.centres[numbers]) <= inside(task.delta, DISPLAY_MARGIN)
         holds &= norms <= inside(task.theta, DISPLAY_MARGIN)
         holds &= scores.probability >= accepted(DISPLAY_MARGIN)
         for k in np.flatnonzero(holds).tolist():
             place, path = RejectPlace(open_inputs[k]), paths[k]
             member = CoveredInput(
-                input=rejects.index(place),
-                probability=float(scores.probability[k]),
-                distance=float(norms[k]),
-                num_edits=len(path),
-                edits=path,
-                counterfactual=graphs[k],
-            )
-            kept[place] = VerifiedCounterfactual(
-                place=place, recourse=int(numbers[k]), member=member, vector=vectors[k]
-            )
+                input=rejects.index(place), probability=float(scores.probability[k]), distance=float(norms[k]),
+                num_edits=len(path), edits=path, counterfactual=graphs[k],
+            )  # fmt: skip
+            recourse, vector = int(numbers[k]), vectors[k]
+            kept[place] = VerifiedCounterfactual(place=place, recourse=recourse, member=member, vector=vector)
         pairs = cover.pairs.copy()
         pairs[numbers[~holds], places[~holds]] = -1
         verified = replace(verified, cover=Cover(cover.centres, pairs))

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from types import TracebackType
 from typing import IO, Any, Self, overload
 
 import numpy as np
@@ -20,38 +19,27 @@ import numpy.typing as npt
 
 from comrecgc.errors import InputError
 from comrecgc.graphs import graph_kernels
-from comrecgc.graphs.graph import Graph, IntArray
+from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 
 LongArray = npt.NDArray[np.int64]
 
 _LARGEST = np.iinfo(np.uint16).max  # node number and label that packed graphs can store
 _BLOCK = 10_000  # packed graphs that are decoded together
 _MOST_IN_MEMORY = 64 << 20  # bytes of an array of packed graphs; longer ones go to a file
-MOST_UNPACKED = 60_000
-"""More graphs than this stay packed."""
+MOST_UNPACKED = 60_000  # more graphs than this stay packed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GraphBatch:
-    """Graphs laid end to end.
+    """Graphs laid end to end: graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]` and edges `edge_ptr[g] … edge_ptr[g+1]`."""
 
-    Args:
-        labels: Node labels of all graphs, `[N]`.
-        edges: Each undirected edge once, as positions in `labels`, `[M, 2]`.
-        node_ptr: Graph `g` owns nodes `node_ptr[g] … node_ptr[g+1]`, `[B+1]`.
-        edge_ptr: Graph `g` owns edges `edge_ptr[g] … edge_ptr[g+1]`, `[B+1]`.
-        edge_labels: Label of each edge, `[M]`, or None.
-        ids: Id of each node, `[N]`; None where no graph has a source.
-        source: `Graph.source` of each graph, `[B]`, or of all of them.
-    """
-
-    labels: IntArray
-    edges: LongArray
-    node_ptr: LongArray
-    edge_ptr: LongArray
-    edge_labels: IntArray | None = None
-    ids: IntArray | None = None
-    source: IntArray | int = -1
+    labels: IntArray  # of the nodes of all graphs, `[N]`
+    edges: LongArray  # each undirected edge once, as positions in `labels`, `[M, 2]`
+    node_ptr: LongArray  # `[B+1]`
+    edge_ptr: LongArray  # `[B+1]`
+    edge_labels: IntArray | None = None  # of each edge, `[M]`, or none
+    ids: IntArray | None = None  # of each node, `[N]`; none where no graph has a source
+    source: IntArray | int = -1  # `Graph.source` of each graph, `[B]`, or of all of them
 
     @classmethod
     def from_graphs(cls, graphs: Iterable[Graph]) -> GraphBatch:
@@ -128,6 +116,10 @@ class GraphBatch:
         """Index of the graph each node belongs to, `[N]` (PyG's `batch` vector)."""
         return np.repeat(np.arange(len(self)), self.node_counts())
 
+    def graphs_with(self, nodes: BoolArray) -> BoolArray:
+        """Mask of the graphs that have a marked node, `[B]`."""
+        return np.asarray(np.bincount(self.graph_of_node()[nodes], minlength=len(self)) > 0)
+
     def edge_index(self) -> LongArray:
         """Both directions of every edge, `[2, 2M]` (PyG's `edge_index`)."""
         forward = self.edges.T
@@ -161,25 +153,15 @@ class GraphBatch:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PackedGraphs(Sequence[Graph]):
-    """Graphs as flat arrays of small integers, in memory or in files; a `Graph` is made each time one is asked for.
+    """Graphs as flat arrays of small integers, in memory or in files; a `Graph` is made each time one is asked for."""
 
-    Args:
-        labels: Stored node labels, `[N]`, as indices into `label_of`.
-        edges: Each undirected edge once, as positions within its graph, `[M, 2]`.
-        edge_labels: Stored edge labels, `[M]`, as indices into `edge_label_of`; None where edges have no labels.
-        node_ptr: Where the nodes of each stored graph begin, `[S + 1]`.
-        edge_ptr: Where the edges of each stored graph begin, `[S + 1]`.
-        rows: Indices of the stored graphs that belong to this sequence, `[B]`; None for all.
-        label_of: Node label that each stored one stands for.
-        edge_label_of: Edge label that each stored one stands for.
-    """
-
-    labels: npt.NDArray[Any]
-    edges: npt.NDArray[Any]
-    edge_labels: npt.NDArray[Any] | None
-    node_ptr: LongArray
-    edge_ptr: LongArray
-    rows: LongArray | None = None
+    labels: npt.NDArray[Any]  # stored node labels, `[N]`, as indices into `label_of`
+    edges: npt.NDArray[Any]  # each undirected edge once, as positions within its graph, `[M, 2]`
+    edge_labels: npt.NDArray[Any] | None  # stored ones, `[M]`, as indices into `edge_label_of`; none without labels
+    node_ptr: LongArray  # where the nodes of each stored graph begin, `[S + 1]`
+    edge_ptr: LongArray  # where the edges of each stored graph begin, `[S + 1]`
+    rows: LongArray | None = None  # the stored graphs that belong to this sequence, `[B]`; none for all
+    # The label that each stored one stands for.
     label_of: IntArray = field(default_factory=lambda: np.arange(_LARGEST + 1, dtype=np.int32))
     edge_label_of: IntArray = field(default_factory=lambda: np.arange(_LARGEST + 1, dtype=np.int32))
 
@@ -210,12 +192,7 @@ class PackedGraphs(Sequence[Graph]):
         return self if len(self) > MOST_UNPACKED else tuple(self)
 
     def relabel(self, label_of: IntArray, edge_label_of: IntArray | None = None) -> PackedGraphs:
-        """The same graphs with other labels.
-
-        Args:
-            label_of: What each node label becomes.
-            edge_label_of: What each edge label becomes; None leaves them.
-        """
+        """The same graphs with other labels: what each node label becomes, and each edge label, which None leaves as it is."""
         edges = self.edge_label_of if edge_label_of is None else _compose(edge_label_of, self.edge_label_of)
         return replace(self, label_of=_compose(label_of, self.label_of), edge_label_of=edges)
 
@@ -285,9 +262,7 @@ class GraphPacker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in self._files.values():
             with suppress(OSError):  # a full disk was reported by the write before
                 file.close()

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from comrecgc.errors import InputError
 from comrecgc.graphs import graph_kernels
 from comrecgc.graphs.batch import GraphBatch, LongArray, pointers
-from comrecgc.graphs.graph import BoolArray, EdgeIds, Graph, IntArray, edges_by_id, labels_by_id, neighbours_by_id
+from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 from comrecgc.run import check_pointers
 
 
@@ -55,19 +55,12 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EditTable:
-    """Many edits of one graph as arrays, in *positions* of that graph; `table[i]` is the i-th as an `Edit` in ids.
+    """Many edits of one graph as arrays, in *positions* of that graph; `table[i]` is the i-th as an `Edit` in ids."""
 
-    Args:
-        kind: Kind of each edit, `[N]`.
-        first: First argument of each edit (see `Edit`), `[N]`.
-        second: Second argument of each edit, `[N]`.
-        ids: The graph's ids, `[n]`.
-    """
-
-    kind: npt.NDArray[np.int8]
-    first: IntArray
-    second: IntArray
-    ids: IntArray
+    kind: npt.NDArray[np.int8]  # of each edit, `[N]`
+    first: IntArray  # its first argument (see `Edit`), `[N]`
+    second: IntArray  # its second argument, `[N]`
+    ids: IntArray  # of the graph, `[n]`
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -100,12 +93,7 @@ _SIZE_CHANGE = np.array([0, 2, -2, 1, -1], dtype=np.int32)  # by kind, of an edi
 
 
 def one_edit_table(graph: Graph, num_labels: int) -> EditTable:
-    """Every edit in `N(graph)`: relabel a node, add a labelled node tied to a node, remove a degree-1 node, add or remove an edge.
-
-    Args:
-        graph: The graph to edit.
-        num_labels: Size of the label alphabet.
-    """
+    """Every edit in `N(graph)`: relabel a node, add a labelled node tied to a node, remove a degree-1 node, add or remove an edge."""
     if graph.labels.max() >= num_labels:
         raise InputError(f"num_labels must exceed every node label (got {num_labels}, label {graph.labels.max()})")
     n = graph.num_nodes
@@ -116,17 +104,10 @@ def one_edit_table(graph: Graph, num_labels: int) -> EditTable:
     changes = labels != graph.labels[nodes]
     leaves = np.flatnonzero(graph.degrees() == 1).astype(np.int32)
     apart = _non_edges(graph)
-    parts = [
-        (EditKind.RELABEL, nodes[changes], labels[changes]),
-        (EditKind.ADD_NODE, nodes, labels),
-        (EditKind.REMOVE_NODE, leaves, np.full(len(leaves), -1, dtype=np.int32)),
-        (EditKind.ADD_EDGE, apart[:, 0], apart[:, 1]),
-        (EditKind.REMOVE_EDGE, graph.edges[:, 0], graph.edges[:, 1]),
-    ]
-    kinds = np.repeat(np.array([kind for kind, _, _ in parts], dtype=np.int8), [len(first) for _, first, _ in parts])
-    first = np.concatenate([first for _, first, _ in parts])
-    second = np.concatenate([second for _, _, second in parts])
-    return EditTable(kinds, first, second, graph.ids)
+    firsts = [nodes[changes], nodes, leaves, apart[:, 0], graph.edges[:, 0]]  # in the order of `EditKind`
+    seconds = [labels[changes], labels, np.full(len(leaves), -1, np.int32), apart[:, 1], graph.edges[:, 1]]
+    kinds = np.repeat(np.arange(len(EditKind), dtype=np.int8), [len(first) for first in firsts])
+    return EditTable(kinds, np.concatenate(firsts), np.concatenate(seconds), graph.ids)
 
 
 def _non_edges(graph: Graph) -> IntArray:
@@ -158,12 +139,9 @@ def apply_edit(graph: Graph, edit: Edit) -> Graph:
 
 
 def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = False) -> GraphBatch:
-    """The graph after each edit of the table, as one batch: graph `i` of the batch is the graph after `table[i]`.
+    """The graph after each edit of its table, as one batch: graph `i` of the batch is the graph after `table[i]`.
 
-    Args:
-        graph: The graph the table belongs to.
-        table: Edits, in any order and number.
-        with_edge_labels: Carry edge labels too (if the graph has them); models rarely need them.
+    Models rarely need edge labels, so they are carried only on request.
     """
     if len(table.ids) != graph.num_nodes:
         raise InputError(f"The edits must be of this graph of {graph.num_nodes} nodes (got edits of {len(table.ids)})")
@@ -199,19 +177,11 @@ EditPath = tuple[Edit, ...]
 
 def apply_path(graph: Graph, path: Iterable[Edit]) -> Graph:
     """The graph after all edits of the path, in order."""
-    for edit in path:
-        graph = apply_edit(graph, edit)
-    return graph
+    return path_graphs(graph, path)[-1]
 
 
 def apply_paths(inputs: Sequence[Graph], starts: Sequence[int], paths: Sequence[EditPath]) -> list[Graph]:
-    """The graph each path leads to; steps that paths from one input share at their start are applied once.
-
-    Args:
-        inputs: Where paths may begin.
-        starts: Index of the input that each path begins at.
-        paths: The paths.
-    """
+    """The graph each path leads to from the input of index `starts[i]`; steps that paths from one input share at their start are applied once."""
     ends: dict[int, Graph] = {}
     start, path, stations = -1, EditPath(), list[Graph]()  # of the path before
     for place in sorted(range(len(paths)), key=lambda place: (starts[place], paths[place])):
@@ -256,31 +226,21 @@ def simplify_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """The net difference of two graphs in node ids; nodes of both graphs are matched by id.
-
-    Args:
-        before: The graph at the start.
-        after: The graph at the end.
-        removed: Nodes only `before` has.
-        added: Nodes only `after` has.
-        relabelled: Nodes of both whose label differs.
-        cut: Edges only `before` has, those of removed nodes among them.
-        joined: Edges only `after` has, those of added nodes among them.
-    """
+    """The net difference of two graphs in node ids; nodes of both graphs are matched by id."""
 
     before: Graph
     after: Graph
-    removed: frozenset[int]
-    added: frozenset[int]
-    relabelled: frozenset[int]
-    cut: frozenset[EdgeIds]
-    joined: frozenset[EdgeIds]
+    removed: frozenset[int]  # nodes only `before` has
+    added: frozenset[int]  # nodes only `after` has
+    relabelled: frozenset[int]  # nodes of both whose label differs
+    cut: frozenset[tuple[int, int]]  # edges only `before` has, those of removed nodes among them
+    joined: frozenset[tuple[int, int]]  # edges only `after` has, those of added nodes among them
 
     @classmethod
     def between(cls, before: Graph, after: Graph) -> Change:
         """The change from one graph to another."""
-        old, new = labels_by_id(before), labels_by_id(after)
-        old_edges, new_edges = edges_by_id(before), edges_by_id(after)
+        old, new = before.labels_by_id(), after.labels_by_id()
+        old_edges, new_edges = set(before.edges_by_id()), set(after.edges_by_id())
         return cls(
             before,
             after,
@@ -309,7 +269,7 @@ def edits_between(graph: Graph, changed: Graph) -> EditPath:
 
     Edge labels are not compared. The graphs must share a node. New nodes keep their ids if each has a neighbour among those before it.
     """
-    change, labels = Change.between(graph, changed), labels_by_id(changed)
+    change, labels = Change.between(graph, changed), changed.labels_by_id()
     relabels = [Edit(EditKind.RELABEL, node, labels[node]) for node in sorted(change.relabelled)]
     return (*relabels, *_removals(change), *_additions(change))
 
@@ -334,7 +294,7 @@ def _removals(change: Change) -> list[Edit]:
 
 def _additions(change: Change) -> list[Edit]:
     """Additions of nodes, each tied to a present node if possible, then of the edges still missing."""
-    labels, neighbours, next_id = labels_by_id(change.after), neighbours_by_id(change.after), change.before.next_id
+    labels, neighbours, next_id = change.after.labels_by_id(), change.after.neighbours_by_id(), change.before.next_id
     renamed = {node: node for node in labels if node not in change.added}
     waiting, missing = sorted(change.added), set(change.joined)
     path = []
@@ -351,8 +311,8 @@ def _additions(change: Change) -> list[Edit]:
 
 def _merge_twins(start: Graph, end: Graph) -> Graph:
     """`end` with added nodes taking the ids of removed ones that had the same neighbours."""
-    old, new = labels_by_id(start), labels_by_id(end)
-    old_neighbours, new_neighbours = neighbours_by_id(start), neighbours_by_id(end)
+    old, new = start.labels_by_id(), end.labels_by_id()
+    old_neighbours, new_neighbours = start.neighbours_by_id(), end.neighbours_by_id()
     ids = {node: node for node in new}
     gone = [node for node in old if node not in new]
     for added in [node for node in new if node not in old]:
@@ -396,13 +356,7 @@ class Constraint(Protocol):
 
 
 def allowed_edits(graph: Graph, num_labels: int, constraint: Constraint | None = None) -> EditTable:
-    """The edits in `N(graph)` that the constraint allows.
-
-    Args:
-        graph: The graph to edit.
-        num_labels: Size of the label alphabet.
-        constraint: What edits are allowed; None allows all.
-    """
+    """The edits in `N(graph)` that the constraint allows; without one, all."""
     table = one_edit_table(graph, num_labels)
     return table if constraint is None else table.select(constraint.allowed(graph, table))
 
@@ -482,14 +436,10 @@ class StayNear:
 
     A relabelled node counts once, a node or an edge added or removed once each, a change that was undone not at all. Edge labels
     are not compared.
-
-    Args:
-        start: The graph edits began from.
-        max_cost: Elements that may differ.
     """
 
-    start: Graph
-    max_cost: int
+    start: Graph  # the graph edits began from
+    max_cost: int  # elements that may differ
 
     def allowed(self, graph: Graph, table: EditTable) -> BoolArray:
         return np.asarray(self.costs(graph, table) <= self.max_cost)

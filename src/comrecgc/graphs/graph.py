@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 IntArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
-EdgeIds = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -128,6 +127,27 @@ class Graph:
         codes = self.edges[:, 0] * n + self.edges[:, 1]  # increasing, as edges are sorted
         return np.searchsorted(codes, np.minimum(first, second) * n + np.maximum(first, second))
 
+    def labels_by_id(self) -> dict[int, int]:
+        """Label of each node, by id."""
+        return dict(zip(self.ids.tolist(), self.labels.tolist(), strict=True))
+
+    def edges_by_id(self) -> list[tuple[int, int]]:
+        """Edges as pairs of ids, the smaller first, increasing."""
+        return [(i, j) for i, j in self.ids[self.edges].tolist()]
+
+    def neighbours_by_id(self) -> dict[int, list[int]]:
+        """Neighbours of each node, by id, increasing."""
+        neighbours: dict[int, list[int]] = {node: [] for node in self.ids.tolist()}
+        for i, j in self.edges_by_id():
+            neighbours[i].append(j)
+            neighbours[j].append(i)
+        return {node: sorted(around) for node, around in neighbours.items()}
+
+    def edge_labels_by_id(self) -> dict[tuple[int, int], int]:
+        """Edge label of each edge, by ids; none where the graph has no edge labels."""
+        labels = self.edge_labels
+        return {} if labels is None else dict(zip(self.edges_by_id(), labels.tolist(), strict=True))
+
     def fresh(self) -> Graph:
         """The same graph with its positions as ids, as if read from data; its source is kept where ids are positions already."""
         ids = np.arange(self.num_nodes, dtype=np.int32)
@@ -164,28 +184,9 @@ class Graph:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
 
 
-def ordered_edge(i: int, j: int) -> EdgeIds:
+def ordered_edge(i: int, j: int) -> tuple[int, int]:
     """The two ends of an edge, the smaller first."""
     return (i, j) if i < j else (j, i)
-
-
-def labels_by_id(graph: Graph) -> dict[int, int]:
-    """Label of each node, by id."""
-    return dict(zip(graph.ids.tolist(), graph.labels.tolist(), strict=True))
-
-
-def edges_by_id(graph: Graph) -> set[EdgeIds]:
-    """Edges as pairs of ids, the smaller first."""
-    return {(i, j) for i, j in graph.ids[graph.edges].tolist()}
-
-
-def neighbours_by_id(graph: Graph) -> dict[int, list[int]]:
-    """Neighbours of each node, by id, increasing."""
-    neighbours: dict[int, list[int]] = {node: [] for node in graph.ids.tolist()}
-    for i, j in graph.ids[graph.edges].tolist():
-        neighbours[i].append(j)
-        neighbours[j].append(i)
-    return {node: sorted(around) for node, around in neighbours.items()}
 
 
 def components(nodes: Iterable[int], neighbours: Mapping[int, Iterable[int]]) -> list[frozenset[int]]:
@@ -201,14 +202,6 @@ def components(nodes: Iterable[int], neighbours: Mapping[int, Iterable[int]]) ->
         left -= part
         parts.append(frozenset(part))
     return parts
-
-
-def edge_labels_by_id(graph: Graph) -> dict[EdgeIds, int]:
-    """Edge label of each edge, by ids; none where the graph has no edge labels."""
-    if graph.edge_labels is None:
-        return {}
-    edges = [(i, j) for i, j in graph.ids[graph.edges].tolist()]
-    return dict(zip(edges, graph.edge_labels.tolist(), strict=True))
 
 
 def _store(graph: Graph, *values: Any) -> Graph:
@@ -247,13 +240,7 @@ def _canonical_edges(edges: IntArray, num_nodes: int) -> tuple[IntArray, npt.NDA
 
 
 def to_data(graph: Graph, features: npt.NDArray[np.float32], *, target: int | None = None) -> Data:
-    """The graph as PyG `Data`: `x` from the feature table, both directions of every edge, and `y` if given.
-
-    Args:
-        graph: The graph.
-        features: Feature row of each label, `[num_labels, width]`.
-        target: Class to store as `y`.
-    """
+    """The graph as PyG `Data`: `x` from the features of each label, `[num_labels, width]`, both directions of every edge, and its class as `y` if given."""
     import torch
     from torch_geometric.data import Data
 
@@ -273,9 +260,7 @@ def to_networkx(graph: Graph) -> nx.Graph[int]:
     result: nx.Graph[int] = nx.Graph()
     result.add_nodes_from((node, {"label": label}) for node, label in enumerate(graph.labels.tolist()))
     result.add_edges_from(graph.edges.tolist())
-    if graph.edge_labels is not None:
-        for (i, j), label in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True):
-            result.edges[i, j]["label"] = label
+    nx.set_edge_attributes(result, graph.fresh().edge_labels_by_id(), "label")
     return result
 
 

@@ -13,7 +13,7 @@ The result is judged, not the steps that lead to it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
@@ -30,8 +30,7 @@ from comrecgc.graphs.graph import BoolArray, Graph, IntArray
 # Familiar surroundings of a node: those that occur often enough in the data.
 
 
-MIN_SEEN = 5
-"""Least number of nodes of the data with the same surroundings that makes these familiar."""
+MIN_SEEN = 5  # least number of nodes of the data with the same surroundings that makes these familiar
 
 
 def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:
@@ -42,26 +41,15 @@ def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Familiarity:
-    """The surroundings seen at least `min_seen` times in some graphs. As a constraint: every node touched is familiar afterwards.
+    """The surroundings seen at least `min_seen` times in some graphs. As a constraint: every node touched is familiar afterwards."""
 
-    Args:
-        known: Hashes of the familiar surroundings, increasing.
-        edge_labels: Whether edge labels count.
-        min_seen: How often each was seen at least.
-    """
-
-    known: KeyArray
-    edge_labels: bool
+    known: KeyArray  # hashes of the familiar surroundings, increasing
+    edge_labels: bool  # whether they count
     min_seen: int = MIN_SEEN
 
     @classmethod
     def of(cls, graphs: GraphBatch | Iterable[Graph], *, min_seen: int = MIN_SEEN) -> Familiarity:
-        """What is familiar in the given graphs.
-
-        Args:
-            graphs: The data.
-            min_seen: How many nodes must have the same surroundings.
-        """
+        """What is familiar in the given graphs."""
         if min_seen < 1:
             raise InputError(f"min_seen must be at least 1 (got {min_seen})")
         batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
@@ -92,20 +80,16 @@ class Familiarity:
             graph.labels, graph.edges, edge_labels, num_labels, self.known
         )
         mask = np.empty(len(table), dtype=bool)
-        for kind in EditKind:
+        tests: dict[EditKind, Callable[[IntArray, IntArray], BoolArray]] = {
+            EditKind.RELABEL: lambda first, second: relabel[first, second],
+            EditKind.ADD_NODE: lambda first, second: tie[first, second] & leaf[second, graph.labels[first]],
+            EditKind.REMOVE_NODE: lambda first, _: remove[first],
+            EditKind.ADD_EDGE: lambda i, j: tie[i, graph.labels[j]] & tie[j, graph.labels[i]],
+            EditKind.REMOVE_EDGE: lambda first, second: cut[graph.edge_places(first, second)],
+        }
+        for kind, test in tests.items():
             of_kind = table.of_kind(kind)
-            first, second = table.first[of_kind], table.second[of_kind]
-            match kind:
-                case EditKind.RELABEL:
-                    mask[of_kind] = relabel[first, second]
-                case EditKind.ADD_NODE:
-                    mask[of_kind] = tie[first, second] & leaf[second, graph.labels[first]]
-                case EditKind.REMOVE_NODE:
-                    mask[of_kind] = remove[first]
-                case EditKind.ADD_EDGE:
-                    mask[of_kind] = tie[first, graph.labels[second]] & tie[second, graph.labels[first]]
-                case EditKind.REMOVE_EDGE:
-                    mask[of_kind] = cut[graph.edge_places(first, second)]
+            mask[of_kind] = test(table.first[of_kind], table.second[of_kind])
         return mask
 
     def __repr__(self) -> str:
@@ -145,19 +129,12 @@ class Rung(IntEnum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChangedGraphs:
-    """Graphs after a change, and where each of their nodes comes from.
-
-    Args:
-        before: The graphs before.
-        after: The changed graphs.
-        source: Which graph of `before` each was made from, `[B]`.
-        origin: Which node of `before` each node of `after` was, `[N]`; -1 for a new one.
-    """
+    """Graphs after a change, and where each of their nodes comes from."""
 
     before: GraphBatch
     after: GraphBatch
-    source: LongArray
-    origin: LongArray
+    source: LongArray  # which graph of `before` each was made from, `[B]`
+    origin: LongArray  # which node of `before` each node of `after` was, `[N]`; -1 for a new one
 
     @classmethod
     def from_graphs(cls, before: Sequence[Graph], after: Sequence[Graph]) -> ChangedGraphs:
@@ -181,52 +158,35 @@ class ChangedGraphs:
         position = np.arange(len(after.labels)) - np.repeat(after.node_ptr[:-1], after.node_counts())
         gone = np.where(table.of_kind(EditKind.REMOVE_NODE), table.first, graph.num_nodes)
         position += position >= np.repeat(gone, after.node_counts())
-        return cls(
-            before=GraphBatch.from_graphs([graph]),
-            after=after,
-            source=np.zeros(len(table), dtype=np.int64),
-            origin=np.where(position < graph.num_nodes, position, -1),
-        )
+        source, origin = np.zeros(len(table), np.int64), np.where(position < graph.num_nodes, position, -1)
+        return cls(before=GraphBatch.from_graphs([graph]), after=after, source=source, origin=origin)
 
     def __len__(self) -> int:
         return len(self.after)
 
     def select(self, chosen: BoolArray) -> ChangedGraphs:
         """The changed graphs under a mask."""
-        nodes = chosen[self.after.graph_of_node()]
-        return ChangedGraphs(
-            before=self.before,
-            after=self.after.select(np.flatnonzero(chosen)),
-            source=self.source[chosen],
-            origin=self.origin[nodes],
-        )
+        after, origin = self.after.select(np.flatnonzero(chosen)), self.origin[chosen[self.after.graph_of_node()]]
+        return ChangedGraphs(before=self.before, after=after, source=self.source[chosen], origin=origin)
 
 
 class Chemistry(Protocol):
     """Further conditions for a plausible change of molecules."""
 
     def plausible(self, changed: ChangedGraphs, touched: BoolArray, *, thorough: bool) -> BoolArray:
-        """Mask over the changed graphs, `[B]`.
+        """Mask over the changed graphs, `[B]`; `touched` are nodes that are new or have other surroundings than before.
 
-        Args:
-            changed: Graphs after a change.
-            touched: Mask over their nodes: new, or with other surroundings than before.
-            thorough: Check every molecule, also where a quick test almost always suffices.
+        A `thorough` check looks at every molecule, also where a quick test almost always suffices.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder:
-    """Finds the rung of changed graphs, given the data they come from.
+    """Finds the rung of changed graphs, given the data they come from."""
 
-    Args:
-        familiarity: Which surroundings of nodes occur in the data.
-        chemistry: Further conditions on molecules; None for other graphs.
-    """
-
-    familiarity: Familiarity
-    chemistry: Chemistry | None = None
+    familiarity: Familiarity  # which surroundings of nodes occur in the data
+    chemistry: Chemistry | None = None  # further conditions on molecules; none for other graphs
 
     def constraint(self, rung: Rung) -> Constraint | None:
         """The constraint on single edits that keeps a search on a rung; None if all edits are allowed.
@@ -239,12 +199,7 @@ class Ladder:
         return KeepConnected() if rung == Rung.CONNECTED else Plausible(self.familiarity, self.chemistry)
 
     def rungs(self, changed: ChangedGraphs, *, confirmed: BoolArray | None = None) -> npt.NDArray[np.int8]:
-        """The highest rung each changed graph reaches, `[B]`.
-
-        Args:
-            changed: The graphs, with those they come from.
-            confirmed: Mask of those that most of a panel accept, `[B]`; None if there is no panel.
-        """
+        """The highest rung each changed graph reaches, `[B]`; `confirmed` are those that most of a panel accept, `[B]`, None without a panel."""
         rungs = np.full(len(changed), Rung.ANY, dtype=np.int8)
         connected = num_components(changed.after) <= num_components(changed.before)[changed.source]
         rungs[connected] = Rung.CONNECTED
@@ -259,7 +214,7 @@ class Ladder:
         hashes = self.familiarity.hashes(changed.after)
         touched = touched_nodes(self.familiarity, changed)
         strange = touched & ~self.familiarity.is_familiar(hashes)
-        mask = ~graphs_with(changed.after, strange)
+        mask = ~changed.after.graphs_with(strange)
         if self.chemistry is not None:
             nodes = mask[changed.after.graph_of_node()]
             mask[mask] = self.chemistry.plausible(changed.select(mask), touched[nodes], thorough=True)
@@ -305,8 +260,3 @@ def num_components(batch: GraphBatch) -> LongArray:
     owner = np.empty(count, dtype=np.int64)
     owner[component] = batch.graph_of_node()
     return np.bincount(owner, minlength=len(batch))
-
-
-def graphs_with(batch: GraphBatch, nodes: BoolArray) -> BoolArray:
-    """Mask of the graphs that have a marked node, `[B]`."""
-    return np.asarray(np.bincount(batch.graph_of_node()[nodes], minlength=len(batch)) > 0)

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from comrecgc.errors import InputError
-from comrecgc.graphs.graph import Graph, ordered_edge
+from comrecgc.graphs.graph import Graph, components, ordered_edge
 
 Edge = tuple[int, int]
 Site = tuple[int, ...]
@@ -24,27 +24,18 @@ Site = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Pattern:
-    """A small labelled graph, one side of a rule.
+    """A small labelled graph, one side of a rule."""
 
-    Args:
-        labels: Label of each node.
-        edges: Pairs of nodes, `i < j`, increasing.
-        edge_labels: Label of each edge; None where edges have no labels.
-    """
-
-    labels: tuple[int, ...]
-    edges: tuple[Edge, ...]
-    edge_labels: tuple[int, ...] | None
+    labels: tuple[int, ...]  # of each node
+    edges: tuple[Edge, ...]  # pairs of nodes, `i < j`, increasing
+    edge_labels: tuple[int, ...] | None  # of each edge; none where edges have no labels
 
     def __post_init__(self) -> None:
-        if any(not 0 <= i < j < len(self.labels) for i, j in self.edges) or len(set(self.edges)) < len(self.edges):
-            raise InputError(
-                f"Edges of a pattern must join two of its {len(self.labels)} nodes, once (got {self.edges})"
-            )
-        if self.edge_labels is not None and len(self.edge_labels) != len(self.edges):
-            raise InputError(
-                f"Every edge of a pattern needs a label (got {len(self.edge_labels)} of {len(self.edges)})"
-            )
+        size, edges, labels = len(self.labels), self.edges, self.edge_labels
+        if any(not 0 <= i < j < size for i, j in edges) or len(set(edges)) < len(edges):
+            raise InputError(f"Edges of a pattern must join two of its {size} nodes, once (got {edges})")
+        if labels is not None and len(labels) != len(edges):
+            raise InputError(f"Every edge of a pattern needs a label (got {len(labels)} of {len(edges)})")
 
     @cached_property
     def bonds(self) -> Mapping[Edge, int]:
@@ -52,49 +43,44 @@ class Pattern:
         return dict(zip(self.edges, self.edge_labels or (0,) * len(self.edges), strict=True))
 
     @cached_property
-    def around(self) -> tuple[Mapping[int, int], ...]:
+    def around(self) -> Sequence[Mapping[int, int]]:
         """Neighbours of every node, with the labels of the edges to them."""
-        around: list[dict[int, int]] = [{} for _ in self.labels]
-        for (i, j), bond in self.bonds.items():
-            around[i][j] = bond
-            around[j][i] = bond
-        return tuple(around)
+        return _around(len(self.labels), self.edges, self.edge_labels)
 
     @cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
         return tuple(map(tuple, self.around))
 
 
+def _around(num_nodes: int, edges: Sequence[Edge], bonds: Sequence[int] | None) -> list[dict[int, int]]:
+    """Neighbours of every node, with the labels of the edges to them; 0 where edges have none."""
+    around: list[dict[int, int]] = [{} for _ in range(num_nodes)]
+    for (i, j), bond in zip(edges, bonds or [0] * len(edges), strict=True):
+        around[i][j] = around[j][i] = bond
+    return around
+
+
 @dataclass(frozen=True)
 class Rule:
-    """A change in a context, the same for every graph.
+    """A change in a context, the same for every graph."""
 
-    Args:
-        before: Pattern to find.
-        after: Pattern that takes its place.
-        kept: Pairs (node of `before`, node of `after`) that are the same node, increasing.
-        closed: For each node of `before`, whether it must have no neighbour outside the map.
-        radius: Radius of the context around the anchors.
-        num_changes: How many changes the rule combines.
-    """
-
-    before: Pattern
-    after: Pattern
-    kept: tuple[tuple[int, int], ...]
-    closed: tuple[bool, ...]
-    radius: int = 0
-    num_changes: int = 1
+    before: Pattern  # to find
+    after: Pattern  # takes its place
+    kept: tuple[tuple[int, int], ...]  # pairs (node of `before`, node of `after`) that are the same node, increasing
+    closed: tuple[bool, ...]  # for each node of `before`, whether it must have no neighbour outside the map
+    radius: int = 0  # of the context around the anchors
+    num_changes: int = 1  # that the rule combines
 
     def __post_init__(self) -> None:
-        if len(self.closed) != len(self.before.labels):
-            raise InputError(
-                f"closed must have a value for every node of before (got {len(self.closed)} of {len(self.before.labels)})"
-            )
+        num_before, num_after = len(self.before.labels), len(self.after.labels)
+        if len(self.closed) != num_before:
+            got = f"{len(self.closed)} of {num_before}"
+            raise InputError(f"closed must have a value for every node of before (got {got})")
         olds, news = [i for i, _ in self.kept], [j for _, j in self.kept]
-        within = all(0 <= i < len(self.before.labels) and 0 <= j < len(self.after.labels) for i, j in self.kept)
+        within = all(0 <= i < num_before and 0 <= j < num_after for i, j in self.kept)
         if not within or len(set(olds)) < len(olds) or len(set(news)) < len(news):
             raise InputError(f"kept must pair nodes of before and after, each once (got {self.kept})")
-        if any(not self.closed[i] for i in range(len(self.before.labels)) if i not in olds):
+        if any(not closed for i, closed in enumerate(self.closed) if i not in olds):
             raise InputError("Nodes that a rule removes must be closed")
 
     @cached_property
@@ -131,30 +117,22 @@ class Rule:
     def order(self) -> tuple[int, ...]:
         """The nodes of `before` in the order of matching: closed ones first, since few nodes fit them, and neighbours of matched ones next."""
         part, weight = self._parts
-        todo, order = set(range(len(self.before.labels))), []
-        while todo:
-            beside = {i for i in todo if any(j in order for j in self.before.neighbours[i])}
-            pick = max(
-                todo,
-                key=lambda i: (
-                    self.closed[i], weight[part[i]], -part[i], i in beside, len(self.before.neighbours[i]), -i,
-                ),
-            )  # fmt: skip
-            todo.discard(pick)
-            order.append(pick)
+        around, order = self.before.neighbours, list[int]()
+
+        def worth(i: int) -> tuple[bool, int, int, bool, int, int]:
+            is_beside = any(j in order for j in around[i])
+            return self.closed[i], weight[part[i]], -part[i], is_beside, len(around[i]), -i
+
+        while len(order) < len(part):
+            order.append(max((i for i in range(len(part)) if i not in order), key=worth))
         return tuple(order)
 
     @cached_property
-    def _parts(self) -> tuple[list[int], dict[int, int]]:
+    def _parts(self) -> tuple[dict[int, int], dict[int, int]]:
         """The connected part that each node of `before` is in, named by its first node, and how many closed nodes each part has."""
-        part = list(range(len(self.before.labels)))
-        for i, j in self.before.edges:
-            low, high = sorted((part[i], part[j]))
-            part = [low if one == high else one for one in part]
-        weight = dict.fromkeys(part, 0)
-        for one, closed in zip(part, self.closed, strict=True):
-            weight[one] += closed
-        return part, weight
+        parts = components(range(len(self.closed)), dict(enumerate(self.before.neighbours)))
+        part = {i: min(nodes) for nodes in parts for i in nodes}
+        return part, {min(nodes): sum(self.closed[i] for i in nodes) for nodes in parts}
 
     @cached_property
     def twins(self) -> tuple[int, ...]:
@@ -176,10 +154,7 @@ class Rule:
     def distance(self, graph: Graph, changed: Graph | None = None) -> float:
         """`cost / (|G| + |H|)` when carried out on a graph.
 
-        Args:
-            graph: The graph.
-            changed: The result. Removed nodes may have edges that `before` does not show, as where a chain fits a ring; those
-                edges count too. None if there are none.
+        Removed nodes may have edges that `before` does not show, as where a chain fits a ring; those edges of the result, `changed`, count too.
         """
         after = graph.size + self.size_change if changed is None else changed.size
         return (self.cost + graph.size + self.size_change - after) / (graph.size + after)
@@ -237,11 +212,8 @@ class NeighbourIndex:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.labels: list[int] = graph.labels.tolist()
-        self.around: list[dict[int, int]] = [{} for _ in self.labels]
-        bonds = [0] * graph.num_edges if graph.edge_labels is None else graph.edge_labels.tolist()
-        for (i, j), bond in zip(graph.edges.tolist(), bonds, strict=True):
-            self.around[i][j] = bond
-            self.around[j][i] = bond
+        bonds = None if graph.edge_labels is None else graph.edge_labels.tolist()
+        self.around = _around(len(self.labels), graph.edges.tolist(), bonds)
         self.of_label: dict[int, list[int]] = {}
         for node, label in enumerate(self.labels):
             self.of_label.setdefault(label, []).append(node)
@@ -286,13 +258,9 @@ def has_complete_matching(options: Mapping[int, Sequence[int]]) -> bool:
 def find_sites(
     rule: Rule, where: NeighbourIndex, within: frozenset[int] | None = None, *, distinct: bool = False
 ) -> Iterator[Site]:
-    """Every site of a rule in a graph.
+    """Every site of a rule in a graph, or those all of whose nodes are `within` some.
 
-    Args:
-        rule: The rule.
-        where: The graph.
-        within: Only sites all of whose nodes are among these.
-        distinct: Give one of several sites that differ only by interchangeable nodes of the rule or of the graph.
+    With `distinct`, one of several sites that differ only by interchangeable nodes of the rule or of the graph is given.
     """
     before, order = rule.before, rule.order
     site = [-1] * len(before.labels)
@@ -400,16 +368,19 @@ def distinct_sites(rule: Rule, where: NeighbourIndex, most: int) -> list[Site]:
     return found
 
 
+def carry_out_everywhere(rule: Rule, where: NeighbourIndex, most: int, theta: float = 1.0) -> list[tuple[Site, Graph]]:
+    """Results of a rule within θ, with their sites, of at most `most` distinct ones."""
+    results = [(site, carry_out(rule, where.graph, site)) for site in distinct_sites(rule, where, most)]
+    return [found for found in results if rule.distance(where.graph, found[1]) <= theta]
+
+
 # Patterns on one line, as SMILES and SMARTS write molecules.
 
 
 def write_pattern(pattern: Pattern, nodes: Sequence[str], edges: Sequence[str]) -> str:
-    """A pattern on one line, in the way of SMARTS; several parts stand in one pair of brackets, since they belong to one graph.
+    """A pattern on one line, in the way of SMARTS, from how each of its nodes and an edge of each label is written.
 
-    Args:
-        pattern: The pattern.
-        nodes: How each of its nodes is written.
-        edges: How an edge of each label is written.
+    Several parts stand in one pair of brackets, since they belong to one graph.
     """
     signs = {edge: edges[label] for edge, label in pattern.bonds.items()}
     seen: set[int] = set()
@@ -428,7 +399,7 @@ def _write_part(start: int, pattern: Pattern, nodes: Sequence[str], signs: Mappi
         order.append(node)
         for other in sorted(pattern.neighbours[node]):
             if other not in seen:
-                tree.add((min(node, other), max(node, other)))
+                tree.add(ordered_edge(node, other))
                 below.setdefault(node, []).append(other)
                 walk(other)
 
@@ -440,7 +411,7 @@ def _write_part(start: int, pattern: Pattern, nodes: Sequence[str], signs: Mappi
             rings[node] = rings.get(node, "") + closure
 
     def write(node: int) -> str:
-        branches = [signs[min(node, other), max(node, other)] + write(other) for other in below.get(node, [])]
+        branches = [signs[ordered_edge(node, other)] + write(other) for other in below.get(node, [])]
         brackets = "".join(f"({branch})" for branch in branches[:-1])
         return nodes[node] + rings.get(node, "") + brackets + (branches[-1] if branches else "")
 

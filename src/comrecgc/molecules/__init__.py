@@ -41,10 +41,9 @@ from comrecgc.molecules.plausibility import (
     ladder_from_facts,
     ladder_of,
     num_strays,
-    properties_of,
     property_changes,
 )
-from comrecgc.molecules.smarts import POSITIONS, SmartsWishes, positions_of, run_smirks, smirks_of
+from comrecgc.molecules.smarts import POSITIONS, SmartsWishes, positions_of, smirks_of
 from comrecgc.molecules.smiles import (
     ParsedMolecule,
     Standardiser,
@@ -67,6 +66,6 @@ __all__ = [
     "atomic_numbers_as_names", "bond_order", "bonding_of", "bonding_under", "canonical_smiles", "charge_sign",
     "count_hydrogens", "element_of", "facts_of", "family_of", "has_other_alerts", "has_rdkit", "hill_formula",
     "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "load_rdkit", "name_substituent",
-    "num_strays", "parse_molecule", "positions_of", "properties_of", "property_changes", "read_atom", "read_smiles",
-    "restore_stereo", "run_smirks", "sanitise", "smirks_of", "stereo_of", "times", "to_rdkit", "to_smiles",
+    "num_strays", "parse_molecule", "positions_of", "property_changes", "read_atom", "read_smiles",
+    "restore_stereo", "sanitise", "smirks_of", "stereo_of", "times", "to_rdkit", "to_smiles",
 ]  # fmt: skip

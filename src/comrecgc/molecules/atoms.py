@@ -73,9 +73,8 @@ class Atom:
         if self.is_donor:
             return _DONOR
         symbol = self.element.lower() if self.is_aromatic else self.element
-        charge = (
-            "" if not self.charge else "+-"[self.charge < 0] + ("" if abs(self.charge) == 1 else str(abs(self.charge)))
-        )
+        sign = "+" if self.charge > 0 else "-" if self.charge else ""
+        charge = sign + (str(abs(self.charge)) if abs(self.charge) > 1 else "")
         if self.hydrogens is None and not self.isotope:
             return symbol + charge
         hydrogens = "" if self.hydrogens is None else "H" if self.hydrogens == 1 else f"H{self.hydrogens}"
@@ -102,13 +101,10 @@ def read_atom(name: str) -> Atom | None:
     """The atom that a label names; None if it names none."""
     if name == _DONOR:
         return Atom(element="N", is_aromatic=True, is_donor=True)
-    plain, in_brackets = _PLAIN.fullmatch(name), _BRACKETS.fullmatch(name)
-    if plain:
+    if plain := _PLAIN.fullmatch(name):
         isotope, symbol, hydrogens, charge = "", plain[1], None, plain[2] or ""
-    elif in_brackets:
-        isotope, symbol, hydrogens, charge = in_brackets[1], in_brackets[2], in_brackets[3], in_brackets[4] or ""
-        if hydrogens is None and not isotope:
-            return None
+    elif (found := _BRACKETS.fullmatch(name)) and (found[3] is not None or found[1]):
+        isotope, symbol, hydrogens, charge = found[1], found[2], found[3], found[4] or ""
     else:
         return None
     is_aromatic = symbol[0].islower()
@@ -117,21 +113,12 @@ def read_atom(name: str) -> Atom | None:
         return None
     count = None if hydrogens is None else int(hydrogens or 1)
     size = int(charge[1:] or 1) if charge else 0
-    return Atom(
-        element=element,
-        charge=-size if charge.startswith("-") else size,
-        is_aromatic=is_aromatic,
-        hydrogens=count,
-        isotope=int(isotope or 0),
-    )
+    signed, mass = -size if charge.startswith("-") else size, int(isotope or 0)
+    return Atom(element=element, charge=signed, is_aromatic=is_aromatic, hydrogens=count, isotope=mass)
 
 
 def atom_of(name: str) -> Atom:
-    """The atom that a label names.
-
-    Raises:
-        InputError: If it names none.
-    """
+    """The atom that a label names; an error if it names none."""
     atom = read_atom(name)
     if atom is None:
         raise InputError(f"Only graphs of chemical elements are molecules (got label {name[:40]!r})")
@@ -169,23 +156,14 @@ def _are_types(names: tuple[str, ...]) -> bool:
     return are_atoms(names) and not are_elements(names)
 
 
-def atomic_number(name: str) -> int:
-    """Number of protons of an element."""
-    return ELEMENTS.index(name) + 1
-
-
 def atomic_numbers_as_names(names: Sequence[str], batch: GraphBatch) -> tuple[str, ...] | None:
     """The elements that labels name by their numbers: `6`, `7` and `8` are C, N and O; None where they may mean anything else.
 
     Numbers alone do not tell: any labels may be called 1 to 9. So carbon must be there, carbon or hydrogen must be the most frequent, and no more than
     one node in a hundred may have more neighbours than its element can have.
-
-    Args:
-        names: Name of each label.
-        batch: The graphs.
     """
     numbers = [int(name) if re.fullmatch(r"[1-9]\d{0,2}", name) else 0 for name in names]
-    if not all(0 < number <= len(ELEMENTS) for number in numbers) or atomic_number("C") not in numbers:
+    if not all(0 < number <= len(ELEMENTS) for number in numbers) or ELEMENTS.index("C") + 1 not in numbers:
         return None
     elements = tuple(ELEMENTS[number - 1] for number in numbers)
     counts = np.bincount(batch.labels, minlength=len(names))

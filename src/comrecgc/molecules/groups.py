@@ -7,20 +7,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, edge_labels_by_id, edges_by_id, labels_by_id, neighbours_by_id
-from comrecgc.molecules.atoms import (
-    BOND_NAMES,
-    BOND_ORDERS,
-    CHARGED_NITROGEN,
-    are_types,
-    atom_of,
-    element_of,
-    read_atom,
-)
-from comrecgc.molecules.smiles import canonical_smiles, read_smiles, to_smiles
+from comrecgc.graphs import Graph
+from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_types, element_of, read_atom
+from comrecgc.molecules.smiles import canonical_smiles, read_smiles, to_rdkit, to_smiles
+
+Atoms = Mapping[int, str]
+Bonds = Mapping[
+    tuple[int, int], str | None
+]  # names by the atoms that are bound, `i < j`; none where they are not known
 
 
 class FunctionalGroup(NamedTuple):
@@ -43,28 +41,20 @@ class FunctionalGroup(NamedTuple):
 
 
 class Molecule:
-    """Elements, rings, functional groups and aromatic atoms of a graph, all by node id; a graph that is no molecule has names only.
+    """Elements (`names`), labels' names (`atoms`), rings, functional groups and aromatic atoms of a graph, all by node id.
 
-    Args:
-        graph: The graph.
-        label_names: Name of each label; `names` are the elements, `atoms` the labels' names.
-        edge_label_names: Name of each edge label ("single", "double" …), if there are any.
-        is_molecular: Whether label names are elements; other graphs have no rings and groups here.
+    A graph that is no molecule has names only.
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        label_names: Sequence[str],
-        edge_label_names: Sequence[str] | None = None,
-        *,
+        self, graph: Graph, label_names: Sequence[str], edge_label_names: Sequence[str] | None = None, *,
         is_molecular: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.is_molecular = is_molecular
-        self.atoms = {node: label_names[label] for node, label in labels_by_id(graph).items()}
+        self.atoms = {node: label_names[label] for node, label in graph.labels_by_id().items()}
         self.names = {node: element_of(name) if is_molecular else name for node, name in self.atoms.items()}
-        self.neighbours = neighbours_by_id(graph)
+        self.neighbours = graph.neighbours_by_id()
         self._label_names = label_names
         self._heavy = {
             node: [other for other in around if self.names[other] != "H"] for node, around in self.neighbours.items()
@@ -72,8 +62,8 @@ class Molecule:
         self._by_element: dict[str, list[int]] = {}
         for node, name in self.names.items():
             self._by_element.setdefault(name, []).append(node)
-        bonds = edge_labels_by_id(graph) if edge_label_names else {}
-        self._bonds = {edge: edge_label_names[label] for edge, label in bonds.items()} if edge_label_names else {}
+        names = edge_label_names or ()
+        self._bonds = {edge: names[label] for edge, label in graph.edge_labels_by_id().items()} if names else {}
 
     def bond(self, one: int, other: int) -> str | None:
         """Name of the bond between two atoms; None where bonds are not known."""
@@ -90,7 +80,7 @@ class Molecule:
             return frozenset()
         import networkx as nx  # a quarter of a second to import
 
-        plain: nx.Graph[int] = nx.Graph(sorted(edges_by_id(self.graph)))
+        plain: nx.Graph[int] = nx.Graph(self.graph.edges_by_id())
         return frozenset(node for cycle in nx.cycle_basis(plain) for node in cycle)
 
     @cached_property
@@ -99,11 +89,11 @@ class Molecule:
         if not self.is_molecular or not self._bonds:
             return frozenset()
         if are_types(self._label_names):
-            return frozenset(node for node, name in self.atoms.items() if atom_of(name).is_aromatic)
+            return frozenset(
+                node for node, name in self.atoms.items() if (atom := read_atom(name)) and atom.is_aromatic
+            )
         try:
             from rdkit import Chem, rdBase
-
-            from comrecgc.molecules.smiles import to_rdkit
 
             molecule = to_rdkit(self.graph, self._label_names)
         except (ImportError, InputError):
@@ -166,11 +156,10 @@ def _azo(m: Molecule) -> Iterator[FunctionalGroup]:
 def _three_rings(m: Molecule) -> Iterator[FunctionalGroup]:
     for element, name in (("O", "epoxide"), ("N", "aziridine")):
         for node in m.of(element):
-            carbons = [other for other in m.heavy(node) if m.names[other] == "C"]
-            for first in carbons:
-                for second in carbons:
-                    if first < second and second in m.neighbours[first]:
-                        yield FunctionalGroup(name, (node, first, second))
+            carbons = sorted(other for other in m.heavy(node) if m.names[other] == "C")
+            for first, second in combinations(carbons, 2):
+                if second in m.neighbours[first]:
+                    yield FunctionalGroup(name, (node, first, second))
 
 
 def _at_carbon(m: Molecule) -> Iterator[FunctionalGroup]:
@@ -228,11 +217,7 @@ _ORDERS = ("", "primary", "secondary", "tertiary")
 def family_of(molecule: Molecule, node: int) -> str | None:
     """The family of compounds that an atom makes a molecule a member of: "carboxylic acid", "secondary alcohol", "amide"; None if it has no name here.
 
-    Atoms two bonds away count too: the nitrogen of an amide is recognised by the oxygen on its neighbour.
-
-    Args:
-        molecule: The molecule; its bonds must be known.
-        node: Id of the atom.
+    Bonds must be known. Atoms two bonds away count too: the nitrogen of an amide is recognised by the oxygen on its neighbour.
     """
     atom = read_atom(molecule.atoms[node])
     if atom is None or atom.charge or node in molecule.aromatic:
@@ -325,40 +310,38 @@ BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
 _A_RING = " (a ring)"
 _HALOGENS = ("Br", "Cl", "F", "I")
 
-# As `_line` writes it: as chemists write it, and its name.
+# Groups as `_line` writes them: their names, and how chemists write those that they write otherwise.
 _NAMES = {
-    "–OH": ("–OH", "hydroxy"), "–SH": ("–SH", "sulfanyl"), "–NH2": ("–NH2", "amino"), "=O": ("=O", "oxo"),
-    "=S": ("=S", "thioxo"), "=NH": ("=NH", "imino"), "=CH2": ("=CH2", "methylidene"),
-    "–N(=O)(=O)": ("–NO2", "nitro"), "–N(=O)–O": ("–NO2", "nitro"), "–N=O": ("–N=O", "nitroso"),
-    "–NH–N=O": ("–NH–N=O", "N-nitrosoamino"), "–N(CH3)–N=O": ("–N(CH3)–N=O", "N-nitrosomethylamino"),
-    "–N=N=N": ("–N3", "azido"), "–N=N≡N": ("–N3", "azido"), "–N–N≡N": ("–N3", "azido"),
-    "–NH–NH2": ("–NH–NH2", "hydrazinyl"), "–NH–OH": ("–NH–OH", "hydroxyamino"), "=N–OH": ("=N–OH", "hydroxyimino"),
-    "–NH–CH3": ("–NH–CH3", "methylamino"), "–N(CH3)2": ("–N(CH3)2", "dimethylamino"),
-    "–NH–CH2–CH3": ("–NH–C2H5", "ethylamino"), "–N(CH2–CH3)2": ("–N(C2H5)2", "diethylamino"),
-    "–CH2–N(CH3)2": ("–CH2–N(CH3)2", "dimethylaminomethyl"), "–CH2–NH–CH3": ("–CH2–NH–CH3", "methylaminomethyl"),
-    "–CH3": ("–CH3", "methyl"), "–CH2–CH3": ("–CH2–CH3", "ethyl"), "–CH2–CH2–CH3": ("–CH2–CH2–CH3", "propyl"),
-    "–CH2–CH2–CH2–CH3": ("–C4H9", "butyl"), "–CH2–CH(CH3)2": ("–CH2–CH(CH3)2", "isobutyl"),
-    "–CH2–O–CH3": ("–CH2–O–CH3", "methoxymethyl"), "–CH2–CH2–OH": ("–CH2–CH2–OH", "2-hydroxyethyl"),
-    "–C(=O)–CH2–CH3": ("–CO–C2H5", "propanoyl"), "–CH2–CF3": ("–CH2–CF3", "2,2,2-trifluoroethyl"),
-    "–CH(CH3)2": ("–CH(CH3)2", "isopropyl"), "–C(CH3)3": ("–C(CH3)3", "tert-butyl"),
-    "–CH=CH2": ("–CH=CH2", "vinyl"), "–CH2–CH=CH2": ("–CH2–CH=CH2", "allyl"), "–C≡CH": ("–C≡CH", "ethynyl"),
-    "–CF3": ("–CF3", "trifluoromethyl"), "–CCl3": ("–CCl3", "trichloromethyl"), "–CBr3": ("–CBr3", "tribromomethyl"),
-    "–CHF2": ("–CHF2", "difluoromethyl"), "–CHCl2": ("–CHCl2", "dichloromethyl"), "–CH2F": ("–CH2F", "fluoromethyl"),
-    "–CH2Cl": ("–CH2Cl", "chloromethyl"), "–CH2Br": ("–CH2Br", "bromomethyl"), "–CH2–OH": ("–CH2–OH", "hydroxymethyl"),
-    "–CH2–N(=O)–O": ("–CH2–NO2", "nitromethyl"), "–CH2–CH2–N(=O)–O": ("–CH2–CH2–NO2", "2-nitroethyl"),
-    "–CH2–NH2": ("–CH2–NH2", "aminomethyl"), "–O–CH3": ("–O–CH3", "methoxy"), "–O–CH2–CH3": ("–O–CH2–CH3", "ethoxy"),
-    "–O–CF3": ("–O–CF3", "trifluoromethoxy"), "–O–NO2": ("–O–NO2", "nitrooxy"), "–S–CH3": ("–S–CH3", "methylsulfanyl"),
-    "–C≡N": ("–C≡N", "cyano"), "–N=C=O": ("–N=C=O", "isocyanato"), "–N=C=S": ("–N=C=S", "isothiocyanato"),
-    "–S–C≡N": ("–S–C≡N", "thiocyanato"), "–O–C≡N": ("–O–C≡N", "cyanato"),
-    "–CH=O": ("–CH=O", "formyl"), "–C(=O)–CH3": ("–CO–CH3", "acetyl"), "–C(=O)–OH": ("–COOH", "carboxy"),
-    "–C(=O)–NH2": ("–CO–NH2", "carbamoyl"), "–CCl=O": ("–COCl", "chlorocarbonyl"),
-    "–C(=O)–O–CH3": ("–COO–CH3", "methoxycarbonyl"), "–C(=O)–O–CH2–CH3": ("–COO–CH2–CH3", "ethoxycarbonyl"),
-    "–NH–CH=O": ("–NH–CH=O", "formamido"), "–NH–C(=O)–CH3": ("–NH–CO–CH3", "acetamido"),
-    "–O–C(=O)–CH3": ("–O–CO–CH3", "acetoxy"), "–O–CH=O": ("–O–CH=O", "formyloxy"),
-    "–S(=O)(=O)–NH2": ("–SO2–NH2", "sulfonamide"), "–S(=O)(=O)–OH": ("–SO3H", "sulfo"),
-    "–S(=O)(=O)–CH3": ("–SO2–CH3", "methylsulfonyl"), "–NH–S(=O)(=O)–CH3": ("–NH–SO2–CH3", "methylsulfonamido"),
-    "–N⁺(CH3)3": ("–N⁺(CH3)3", "trimethylammonium"), "–O⁻": ("–O⁻", "oxide"),
-    "–SCl(=O)(=O)": ("–SO2Cl", "chlorosulfonyl"), "–P(=O)(OH)2": ("–PO3H2", "phosphono"),
+    "–OH": "hydroxy", "–SH": "sulfanyl", "–NH2": "amino", "=O": "oxo", "=S": "thioxo", "=NH": "imino",
+    "=CH2": "methylidene", "–N(=O)(=O)": "nitro", "–N(=O)–O": "nitro", "–N=O": "nitroso", "–NH–N=O": "N-nitrosoamino",
+    "–N(CH3)–N=O": "N-nitrosomethylamino", "–N=N=N": "azido", "–N=N≡N": "azido", "–N–N≡N": "azido",
+    "–NH–NH2": "hydrazinyl", "–NH–OH": "hydroxyamino", "=N–OH": "hydroxyimino", "–NH–CH3": "methylamino",
+    "–N(CH3)2": "dimethylamino", "–NH–CH2–CH3": "ethylamino", "–N(CH2–CH3)2": "diethylamino",
+    "–CH2–N(CH3)2": "dimethylaminomethyl", "–CH2–NH–CH3": "methylaminomethyl", "–CH3": "methyl", "–CH2–CH3": "ethyl",
+    "–CH2–CH2–CH3": "propyl", "–CH2–CH2–CH2–CH3": "butyl", "–CH2–CH(CH3)2": "isobutyl", "–CH2–O–CH3": "methoxymethyl",
+    "–CH2–CH2–OH": "2-hydroxyethyl", "–C(=O)–CH2–CH3": "propanoyl", "–CH2–CF3": "2,2,2-trifluoroethyl",
+    "–CH(CH3)2": "isopropyl", "–C(CH3)3": "tert-butyl", "–CH=CH2": "vinyl", "–CH2–CH=CH2": "allyl",
+    "–C≡CH": "ethynyl", "–CF3": "trifluoromethyl", "–CCl3": "trichloromethyl", "–CBr3": "tribromomethyl",
+    "–CHF2": "difluoromethyl", "–CHCl2": "dichloromethyl", "–CH2F": "fluoromethyl", "–CH2Cl": "chloromethyl",
+    "–CH2Br": "bromomethyl", "–CH2–OH": "hydroxymethyl", "–CH2–N(=O)–O": "nitromethyl",
+    "–CH2–CH2–N(=O)–O": "2-nitroethyl", "–CH2–NH2": "aminomethyl", "–O–CH3": "methoxy", "–O–CH2–CH3": "ethoxy",
+    "–O–CF3": "trifluoromethoxy", "–O–NO2": "nitrooxy", "–S–CH3": "methylsulfanyl", "–C≡N": "cyano",
+    "–N=C=O": "isocyanato", "–N=C=S": "isothiocyanato", "–S–C≡N": "thiocyanato", "–O–C≡N": "cyanato",
+    "–CH=O": "formyl", "–C(=O)–CH3": "acetyl", "–C(=O)–OH": "carboxy", "–C(=O)–NH2": "carbamoyl",
+    "–CCl=O": "chlorocarbonyl", "–C(=O)–O–CH3": "methoxycarbonyl", "–C(=O)–O–CH2–CH3": "ethoxycarbonyl",
+    "–NH–CH=O": "formamido", "–NH–C(=O)–CH3": "acetamido", "–O–C(=O)–CH3": "acetoxy", "–O–CH=O": "formyloxy",
+    "–S(=O)(=O)–NH2": "sulfonamide", "–S(=O)(=O)–OH": "sulfo", "–S(=O)(=O)–CH3": "methylsulfonyl",
+    "–NH–S(=O)(=O)–CH3": "methylsulfonamido", "–N⁺(CH3)3": "trimethylammonium", "–O⁻": "oxide",
+    "–SCl(=O)(=O)": "chlorosulfonyl", "–P(=O)(OH)2": "phosphono",
+}  # fmt: skip
+_FORMULAS = {
+    "–N(=O)(=O)": "–NO2", "–N(=O)–O": "–NO2", "–N=N=N": "–N3", "–N=N≡N": "–N3", "–N–N≡N": "–N3",
+    "–NH–CH2–CH3": "–NH–C2H5", "–N(CH2–CH3)2": "–N(C2H5)2", "–CH2–CH2–CH2–CH3": "–C4H9", "–C(=O)–CH2–CH3": "–CO–C2H5",
+    "–CH2–N(=O)–O": "–CH2–NO2", "–CH2–CH2–N(=O)–O": "–CH2–CH2–NO2", "–C(=O)–CH3": "–CO–CH3", "–C(=O)–OH": "–COOH",
+    "–C(=O)–NH2": "–CO–NH2", "–CCl=O": "–COCl", "–C(=O)–O–CH3": "–COO–CH3", "–C(=O)–O–CH2–CH3": "–COO–CH2–CH3",
+    "–NH–C(=O)–CH3": "–NH–CO–CH3", "–O–C(=O)–CH3": "–O–CO–CH3", "–S(=O)(=O)–NH2": "–SO2–NH2",
+    "–S(=O)(=O)–OH": "–SO3H", "–S(=O)(=O)–CH3": "–SO2–CH3", "–NH–S(=O)(=O)–CH3": "–NH–SO2–CH3",
+    "–SCl(=O)(=O)": "–SO2Cl", "–P(=O)(OH)2": "–PO3H2",
 }  # fmt: skip
 _SHORTER = (
     (r"N\(=O\)(\(=O\)|–O(?=$|\)))", "NO2"),
@@ -392,24 +375,15 @@ _NAMES_WITHOUT_BONDS = {"NO2": "nitro", "CF3": "trifluoromethyl", "CCl3": "trich
 
 @dataclass(frozen=True)
 class Substituent:
-    """A group that hangs on one atom.
+    """A group that hangs on one atom."""
 
-    Args:
-        formula: With its bond, as chemists write it: "–NO2", "=O", "–CH2–OH"; without it where bonds are not known.
-        name: "nitro"; None if it has none.
-        is_atom: Whether it is one atom and hydrogens at most.
-        is_ring: Whether it has a ring, which the formula does not show.
-    """
-
-    formula: str
-    name: str | None
-    is_atom: bool
-    is_ring: bool = False
+    formula: str  # with its bond, as chemists write it: "–NO2", "=O"; without it where bonds are not known
+    name: str | None  # "nitro"; none if it has no name
+    is_atom: bool  # whether it is one atom and hydrogens at most
+    is_ring: bool = False  # whether it has a ring, which the formula does not show
 
 
-def read_substituent(
-    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
-) -> Substituent:
+def read_substituent(atoms: Atoms, bonds: Bonds, root: int, bond: str | None, *, fill: bool) -> Substituent:
     """A group as a chemist would write it, arguments as for `name_substituent`."""
     if len(atoms) == 1 and atoms[root] == "H":
         return Substituent("–H", "hydrogen", is_atom=True)
@@ -434,23 +408,16 @@ def read_substituent(
         return Substituent(f"{sign}{hill_formula(every)}{'' if name else _A_RING}", name, is_atom=False, is_ring=True)
     line = sign + _line(root, None, elements, inner, hydrogens)
     if line in _NAMES:
-        return Substituent(*_NAMES[line], is_atom=is_atom)
+        return Substituent(_FORMULAS.get(line, line), _NAMES[line], is_atom)
     for long, short in _SHORTER:
         line = re.sub(long, short, line)
-    return Substituent(line, _NAMES.get(line, (line, None))[1], is_atom)
+    return Substituent(line, _NAMES.get(line), is_atom)
 
 
-def name_substituent(
-    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str | None, *, fill: bool
-) -> Substituent:
-    """A group as a chemist would write it; with a ring, by its name or as SMILES.
+def name_substituent(atoms: Atoms, bonds: Bonds, root: int, bond: str | None, *, fill: bool) -> Substituent:
+    """A group as a chemist would write it; with a ring, by its name or as SMILES. `root` hangs on the rest, by `bond`.
 
-    Args:
-        atoms: Name of each of its atoms.
-        bonds: Name of the bond between its atoms, `i < j`; None where bonds are not known.
-        root: The atom that hangs on the rest.
-        bond: Name of the bond it hangs on.
-        fill: Whether hydrogens are no atoms here and fill the valences.
+    With `fill` hydrogens are no atoms here and fill the valences.
     """
     found = read_substituent(atoms, bonds, root, bond, fill=fill)
     if not found.is_ring or bond is None or None in bonds.values():
@@ -468,9 +435,7 @@ def name_substituent(
     return replace(found, formula=f"{BOND_SIGNS[bond]}{smiles}") if smiles else found
 
 
-def _chain_to_ring(
-    atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str, *, fill: bool
-) -> Substituent | None:
+def _chain_to_ring(atoms: Atoms, bonds: Bonds, root: int, bond: str, *, fill: bool) -> Substituent | None:
     """A chain that ends in a ring with a name: "–NH–CO–phenyl"; None where the group is none."""
     for pair in (pair for pair, kind in bonds.items() if kind == "single"):
         for far in pair:
@@ -495,7 +460,7 @@ def _reached(start: int, bonds: Sequence[tuple[int, int]]) -> set[int]:
     return reached
 
 
-def _smiles(atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None], root: int, bond: str) -> str:
+def _smiles(atoms: Atoms, bonds: Bonds, root: int, bond: str) -> str:
     """A group as SMILES from its root: "c1csc(N)n1"; nothing where rdkit cannot write it."""
     heavy = {node: name for node, name in atoms.items() if name != "H"}
     inner = {pair: kind for pair, kind in bonds.items() if heavy.keys() >= set(pair)}
@@ -512,7 +477,7 @@ def _smiles(atoms: Mapping[int, str], bonds: Mapping[tuple[int, int], str | None
     return smiles.removeprefix("*").lstrip("=#") if smiles.startswith("*") else ""
 
 
-def formula_symbols(atoms: Mapping[int, str]) -> dict[int, str]:
+def formula_symbols(atoms: Atoms) -> dict[int, str]:
     """Each atom of a group as formulas write it: its element, with its charge where the group as a whole is charged."""
     known = {node: read_atom(name) for node, name in atoms.items()}
     charges = {node: 0 if atom is None else atom.charge for node, atom in known.items()}
@@ -525,27 +490,16 @@ def charge_sign(charge: int) -> str:
     return "" if not charge else ("" if abs(charge) == 1 else "⁰¹²³⁴⁵⁶⁷⁸⁹"[abs(charge) % 10]) + "⁺⁻"[charge < 0]
 
 
-def count_hydrogens(
-    elements: Mapping[int, str],
-    bonds: Mapping[tuple[int, int], str | None],
-    outside: Mapping[int, str | None],
-    *,
-    fill: bool,
-) -> dict[int, int]:
-    """Hydrogens on each atom other than hydrogen.
+def count_hydrogens(elements: Atoms, bonds: Bonds, outside: Mapping[int, str | None], *, fill: bool) -> dict[int, int]:
+    """Hydrogens on each atom other than hydrogen; `outside` are bonds to atoms that are not among these.
 
-    Args:
-        elements: Element or type of each atom.
-        bonds: Name of each bond, `i < j`.
-        outside: Name of the bond of an atom to others than these.
-        fill: Whether hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
+    With `fill` hydrogens are no atoms here and fill the valences; none are counted where bonds are not known.
     """
     counts = {atom: 0 for atom, name in elements.items() if name != "H"}
     if not fill:
-        for i, j in bonds:
-            for atom, other in ((i, j), (j, i)):
-                if elements[other] == "H" and atom in counts:
-                    counts[atom] += 1
+        for atom, other in (ends for pair in bonds for ends in (pair, pair[::-1])):
+            if elements[other] == "H" and atom in counts:
+                counts[atom] += 1
         return counts
     every = [*bonds.values(), *outside.values()]
     if any(name not in BOND_NAMES for name in every):
@@ -575,13 +529,7 @@ def hill_formula(elements: Sequence[str]) -> str:
     return "".join(times(name, counts[name]) for name in order)
 
 
-def _line(
-    atom: int,
-    parent: int | None,
-    elements: Mapping[int, str],
-    bonds: Mapping[tuple[int, int], str | None],
-    hydrogens: Mapping[int, int] | None,
-) -> str:
+def _line(atom: int, parent: int | None, elements: Atoms, bonds: Bonds, hydrogens: Mapping[int, int] | None) -> str:
     """A tree of atoms on one line: halogens first, then branches in parentheses, the longest last without.
 
     Where bonds are not known, hydrogens are None and halogens are branches like others.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder, graphs_with
+from comrecgc.graphs import BoolArray, ChangedGraphs, Familiarity, Graph, GraphBatch, Ladder
 from comrecgc.molecules.atoms import BOND_NAMES, BOND_ORDERS, CHARGED_NITROGEN, are_atoms, are_bonds, are_types, atom_of
 from comrecgc.molecules.smiles import is_valid_molecule, sanitise, without_logs
 
@@ -33,14 +33,10 @@ class MolecularChemistry:
     to follow every change of heavy atoms. Where they are implicit, an atom may carry fewer. Aromatic atoms are left to
     rdkit. Without rdkit only valences are checked. Where labels say charges, a change may not charge a molecule: its net charge comes no
     farther from zero.
-
-    Args:
-        label_names: Atom behind each label.
-        explicit_hydrogens: Whether hydrogens are nodes.
     """
 
-    label_names: tuple[str, ...]
-    explicit_hydrogens: bool
+    label_names: tuple[str, ...]  # atom behind each label
+    explicit_hydrogens: bool  # whether hydrogens are nodes
 
     @classmethod
     def of(cls, graphs: Sequence[Graph], label_names: Sequence[str]) -> MolecularChemistry:
@@ -50,23 +46,20 @@ class MolecularChemistry:
         return cls(label_names=names, explicit_hydrogens=2 * with_hydrogen >= max(len(graphs), 1))
 
     def plausible(self, changed: ChangedGraphs, touched: BoolArray, *, thorough: bool) -> BoolArray:
-        """Mask of the changed molecules that are chemically right, `[B]`.
+        """Mask of the changed molecules that are chemically right, `[B]`; `touched` are atoms that are new or have other surroundings than before.
 
-        Args:
-            changed: Molecules after a change.
-            touched: Mask over their atoms: new, or with other surroundings than before.
-            thorough: Let rdkit check every molecule. Otherwise only those with a touched aromatic atom: for the
-                others valences decide, provided that rdkit accepts the molecule before the change.
+        A `thorough` check lets rdkit look at every molecule. Otherwise it looks only at those with a touched aromatic atom: for the others valences
+        decide, provided that rdkit accepts the molecule before the change.
         """
         batch = changed.after
         overloaded = (bonds_of_atoms(batch) > self.most_bonds[batch.labels]) & ~aromatic_atoms(batch)  # for rdkit
         wrong = (touched & ~self.right_valences(batch)) | overloaded
-        mask = ~graphs_with(batch, wrong) & self.keeps_charge(changed)
+        mask = ~batch.graphs_with(wrong) & self.keeps_charge(changed)
         if not has_rdkit():
             return mask
         asked = mask.copy()
         if not thorough:
-            asked &= graphs_with(batch, touched & aromatic_atoms(batch))
+            asked &= batch.graphs_with(touched & aromatic_atoms(batch))
             mask &= self._valid_sources(changed)[changed.source]
         for index in np.flatnonzero(asked & mask).tolist():
             mask[index] = is_valid_molecule(batch[index], self.label_names)
@@ -75,9 +68,8 @@ class MolecularChemistry:
     def right_valences(self, batch: GraphBatch) -> BoolArray:
         """Mask of the atoms with an allowed number of bonds, `[N]`."""
         bonds = bonds_of_atoms(batch)
-        right: BoolArray = self.allowed_half_bonds[
-            batch.labels, np.minimum(2 * bonds, 2 * _MOST_BONDS).astype(np.int64)
-        ]
+        halves = np.minimum(2 * bonds, 2 * _MOST_BONDS).astype(np.int64)
+        right: BoolArray = self.allowed_half_bonds[batch.labels, halves]
         right |= aromatic_atoms(batch)
         if self.explicit_hydrogens and not self.has_types and {"N", "O"} <= set(self.label_names):
             right |= self._oxides(batch, bonds)
@@ -94,7 +86,7 @@ class MolecularChemistry:
 
     def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
         """Which molecules rdkit accepts before the change; those without aromatic bonds need only right valences."""
-        valid = ~graphs_with(changed.before, aromatic_atoms(changed.before))
+        valid = ~changed.before.graphs_with(aromatic_atoms(changed.before))
         for index in np.setdiff1d(changed.source, np.flatnonzero(valid)).tolist():
             valid[index] = is_valid_molecule(changed.before[index], self.label_names)
         return valid
@@ -186,13 +178,9 @@ def ladder_of(
     *,
     min_seen: int = 5,
 ) -> Ladder:
-    """The ladder of changes for some data; labels that are atoms bring the rules of molecules.
+    """The ladder of changes for some data, of all classes; labels that are atoms bring the rules of molecules.
 
-    Args:
-        graphs: The data, of all classes.
-        label_names: Name of each node label.
-        edge_label_names: Name of each edge label; None takes them for bonds, in the order of `BOND_NAMES`.
-        min_seen: How often surroundings must occur to be familiar.
+    Edge labels without names are taken for bonds, in the order of `BOND_NAMES`. Surroundings that occur `min_seen` times are familiar.
     """
     graphs = list(graphs)
     is_molecular = are_molecules(graphs, label_names) and are_bonds(edge_label_names)
@@ -212,33 +200,24 @@ def ladder_facts(ladder: Ladder) -> dict[str, Any]:
 
 
 def ladder_from_facts(facts: object, label_names: Sequence[str]) -> Ladder:
-    """The ladder that `ladder_facts` wrote.
-
-    Args:
-        facts: What it wrote.
-        label_names: Name of each node label.
-    """
+    """The ladder that `ladder_facts` wrote."""
     try:
         assert isinstance(facts, dict)
-        known = np.frombuffer(bytes.fromhex(facts["known"]), dtype="<u8").astype(np.uint64)
-        familiarity = Familiarity(
-            known=np.sort(known), edge_labels=bool(facts["edge_labels"]), min_seen=int(facts["min_seen"])
-        )
+        known = np.sort(np.frombuffer(bytes.fromhex(facts["known"]), dtype="<u8").astype(np.uint64))
+        labelled, min_seen = bool(facts["edge_labels"]), int(facts["min_seen"])
+        familiarity = Familiarity(known=known, edge_labels=labelled, min_seen=min_seen)
         hydrogens = facts["explicit_hydrogens"]
     except (AssertionError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"The ladder of changes must be as a run stores it (got {facts!r:.60})") from error
-    if hydrogens is None:
-        return Ladder(familiarity=familiarity)
-    chemistry = MolecularChemistry(label_names=tuple(label_names), explicit_hydrogens=bool(hydrogens))
+    names, is_molecular = tuple(label_names), hydrogens is not None
+    chemistry = MolecularChemistry(label_names=names, explicit_hydrogens=bool(hydrogens)) if is_molecular else None
     return Ladder(familiarity=familiarity, chemistry=chemistry)
 
 
 def are_molecules(graphs: Sequence[Graph], label_names: Sequence[str]) -> bool:
     """Whether labels are atoms and edge labels, where there are any, bonds."""
-    largest = max(
-        (int(graph.edge_labels.max(initial=0)) for graph in graphs if graph.edge_labels is not None), default=0
-    )
-    return are_atoms(label_names) and largest < len(BOND_ORDERS)
+    bonds = [graph.edge_labels.max(initial=0) for graph in graphs if graph.edge_labels is not None]
+    return are_atoms(label_names) and max(bonds, default=0) < len(BOND_ORDERS)
 
 
 # Valences and hydrogens as plain tables, for compiled code.
@@ -250,25 +229,15 @@ _BESIDE_CHARGED = 2
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bonding:
-    """Bonds that atoms may carry, counted in half bonds, and how hydrogens follow a change.
+    """Bonds that atoms may carry, counted in half bonds, and how hydrogens follow a change."""
 
-    Args:
-        hydrogen: Label of hydrogen where hydrogens are nodes, else -1.
-        single: Label of a single bond.
-        orders: Half bonds of each edge label.
-        valences: Usual half bonds of each label, `[L, 3]`, increasing; 0 where there are no more.
-        right: Whether a label may carry so many half bonds, `[L, halves]`; 2 where only beside a charged atom.
-        charged: Label of nitrogen, which is charged when it carries four bonds; -1 if there is none, or labels say charges.
-        most: Half bonds that rdkit accepts at most, `[L]`.
-    """
-
-    hydrogen: int
-    single: int
-    orders: npt.NDArray[np.int32]
-    valences: npt.NDArray[np.int32]
-    right: npt.NDArray[np.int8]
-    charged: int
-    most: npt.NDArray[np.int32]
+    hydrogen: int  # label of hydrogen where hydrogens are nodes, else -1
+    single: int  # label of a single bond
+    orders: npt.NDArray[np.int32]  # half bonds of each edge label
+    valences: npt.NDArray[np.int32]  # usual half bonds of each label, `[L, 3]`, increasing; 0 where there are no more
+    right: npt.NDArray[np.int8]  # whether a label may carry so many, `[L, halves]`; 2 where only beside a charged atom
+    charged: int  # label of nitrogen, charged when it carries four bonds; -1 if there is none, or labels say charges
+    most: npt.NDArray[np.int32]  # half bonds that rdkit accepts at most, `[L]`
 
     def is_whole(
         self, labels: Sequence[int], edges: Sequence[tuple[int, int]], edge_labels: Sequence[int], bond: int
@@ -293,12 +262,7 @@ def bonding_of(graphs: Sequence[Graph], label_names: Sequence[str]) -> Bonding |
 
 
 def bonding_under(chemistry: MolecularChemistry, *, labelled: bool) -> Bonding:
-    """The bonding of a chemistry as tables.
-
-    Args:
-        chemistry: Elements, and whether hydrogens are nodes.
-        labelled: Whether edges have labels.
-    """
+    """The bonding of a chemistry as tables, for edges with or without labels."""
     names = list(chemistry.label_names)
     orders = np.array(BOND_ORDERS if labelled else BOND_ORDERS[:1])
     valences = np.zeros((len(names), 3), np.int32)
@@ -309,16 +273,11 @@ def bonding_under(chemistry: MolecularChemistry, *, labelled: bool) -> Bonding:
     if chemistry.explicit_hydrogens and not chemistry.has_types and {"N", "O"} <= set(names):
         oxygen = names.index("O")
         right[oxygen, 2] = max(right[oxygen, 2], _BESIDE_CHARGED)
-    most = np.minimum(2 * chemistry.most_bonds, 10**6).astype(np.int32)
     return Bonding(
-        hydrogen=names.index("H") if chemistry.explicit_hydrogens and labelled else -1,
-        single=BOND_NAMES.index("single"),
-        orders=(2 * orders).astype(np.int32),
-        valences=valences,
-        right=right,
-        charged=names.index("N") if "N" in names and not chemistry.has_types else -1,
-        most=most,
-    )
+        hydrogen=names.index("H") if chemistry.explicit_hydrogens and labelled else -1, single=BOND_NAMES.index("single"),
+        charged=names.index("N") if "N" in names and not chemistry.has_types else -1, valences=valences, right=right,
+        orders=(2 * orders).astype(np.int32), most=np.minimum(2 * chemistry.most_bonds, 10**6).astype(np.int32),
+    )  # fmt: skip
 
 
 # What a chemist looks at before making a molecule: lipophilicity, polar surface, weight, synthetic accessibility, structural alerts.
@@ -404,12 +363,7 @@ def _catalog_without(known: frozenset[str]) -> Any:
 
 
 def alerts_of(molecule: Mol, catalogs: tuple[str, ...] = _CATALOGS) -> tuple[str, ...]:
-    """Names of its structural alerts (Brenk, PAINS), sorted.
-
-    Args:
-        molecule: A sanitised molecule.
-        catalogs: Which of rdkit's catalogs count; "unstable" is one of our own.
-    """
+    """Names of the structural alerts of a sanitised molecule, sorted; `catalogs` are rdkit's, and "unstable" is one of our own."""
     with without_logs():
         return tuple(sorted({match.GetDescription() for match in _catalog(catalogs).GetMatches(molecule)}))
 
@@ -424,13 +378,7 @@ def facts_of(graph: Graph, label_names: tuple[str, ...]) -> tuple[dict[str, floa
 def property_changes(
     before: Sequence[Graph], after: Sequence[Graph], label_names: Sequence[str]
 ) -> dict[str, Any] | None:
-    """What changes do to the properties of some molecules: medians, and how many lose or gain alerts; None where none are molecules.
-
-    Args:
-        before: The molecules.
-        after: What became of each.
-        label_names: Atom behind each label.
-    """
+    """What changes do to the properties of some molecules: medians, and how many lose or gain alerts; None where none are molecules."""
     rises: dict[str, list[float]] = {name: [] for name in PROPERTIES}
     fewer = more = 0
     for one, other in list(zip(before, after, strict=True))[:_MOST]:

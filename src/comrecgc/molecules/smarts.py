@@ -15,18 +15,9 @@ from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.errors import InputError
-from comrecgc.graphs import Graph, Pattern, Rule, edge_labels_by_id, edges_by_id, labels_by_id, write_pattern
-from comrecgc.molecules.atoms import (
-    ANY_ELEMENT,
-    BOND_NAMES,
-    BOND_ORDERS,
-    CHARGED_NITROGEN,
-    Atom,
-    are_atoms,
-    are_types,
-    atom_of,
-    atomic_number,
-)
+from comrecgc.graphs import Graph, Pattern, Rule, write_pattern
+from comrecgc.molecules import atoms as elements
+from comrecgc.molecules.atoms import ANY_ELEMENT, BOND_NAMES, CHARGED_NITROGEN, Atom, are_types, atom_of
 from comrecgc.molecules.smiles import canonical_smiles, load_rdkit, read_smiles, restore_charges, sanitise, without_logs
 
 if TYPE_CHECKING:
@@ -65,10 +56,8 @@ def _positions() -> dict[str, Any]:
 class SmartsWishes:
     """Limits on changes of molecules, as SMARTS. Needs the `chem` extra (rdkit).
 
-    Args:
-        protect: Atoms that match stay, with the bonds between them, and still match afterwards.
-        forbid: A result may not match any of these more often than the molecule did before.
-        only: Atoms removed or relabelled, ends of changed bonds and atoms that gain a neighbour must lie in a match of one of these.
+    Atoms that match `protect` stay, with the bonds between them, and still match afterwards. A result may not match `forbid` more often than the molecule
+    did before. Atoms removed or relabelled, ends of changed bonds and atoms that gain a neighbour must lie in a match of `only`.
     """
 
     protect: tuple[str, ...] = ()
@@ -101,31 +90,20 @@ class SmartsWishes:
         return found
 
     def allows(self, before: Graph, after: Graph, label_names: Sequence[str]) -> bool:
-        """Whether a change respects the limits.
-
-        Args:
-            before: The molecule before.
-            after: The changed molecule, in which kept atoms have the same ids.
-            label_names: Atom behind each label.
-        """
+        """Whether a change respects the limits; kept atoms have the same ids afterwards."""
         old, new = sanitise(before, label_names), sanitise(after, label_names)
         if new is None:
             return False
         if old is None:
             return not (self.protect or self.only)
-        return (
-            self._avoids(old, new) and self._keeps(before, after, old, new) and self._stays_within(before, after, old)
-        )
-
-    def _avoids(self, old: Mol, new: Mol) -> bool:
-        return all(
-            len(new.GetSubstructMatches(pattern))
-            <= (len(old.GetSubstructMatches(pattern)) if old.HasSubstructMatch(pattern) else 0)
+        avoids = all(
+            len(new.GetSubstructMatches(pattern)) <= len(old.GetSubstructMatches(pattern))
             for pattern in self._patterns.get("forbid", ())
         )
+        return avoids and self._keeps(before, after, old, new) and self._stays_within(before, after, old)
 
     def _keeps(self, before: Graph, after: Graph, old: Mol, new: Mol) -> bool:
-        labels, new_labels = labels_by_id(before), labels_by_id(after)
+        labels, new_labels = before.labels_by_id(), after.labels_by_id()
         bonds, new_bonds = _bonds(before), _bonds(after)
         ids, new_ids = before.ids.tolist(), after.ids.tolist()
         for pattern in self._patterns.get("protect", ()):
@@ -152,7 +130,7 @@ class SmartsWishes:
 
 def changed_atoms(before: Graph, after: Graph) -> set[int]:
     """Ids of atoms removed or relabelled, of ends of changed bonds between kept atoms, and of atoms that only gain neighbours."""
-    labels, new_labels = labels_by_id(before), labels_by_id(after)
+    labels, new_labels = before.labels_by_id(), after.labels_by_id()
     gone = labels.keys() - new_labels.keys()
     changed = gone | {node for node in labels.keys() & new_labels.keys() if labels[node] != new_labels[node]}
     bonds, new_bonds = _bonds(before), _bonds(after)
@@ -165,7 +143,7 @@ def changed_atoms(before: Graph, after: Graph) -> set[int]:
 
 
 def _bonds(graph: Graph) -> Mapping[tuple[int, int], int]:
-    return edge_labels_by_id(graph) or dict.fromkeys(edges_by_id(graph), 0)
+    return graph.edge_labels_by_id() or dict.fromkeys(graph.edges_by_id(), 0)
 
 
 def _matches(molecule: Mol, pattern: Any) -> list[tuple[int, ...]]:
@@ -186,31 +164,37 @@ def smirks_of(rule: Rule, label_names: Sequence[str], edge_label_names: Sequence
     Atoms that the rule leaves open may have any other neighbours; closed ones have as many as the pattern shows. A SMIRKS cannot say that
     two atoms are not joined yet: one that joins atoms also fits where they are. Nor can it give a charge to a nitrogen that the rule leaves
     open and ties to one more atom: where that makes four bonds, the product needs N+.
-
-    Args:
-        rule: The rule.
-        label_names: Element behind each node label.
-        edge_label_names: Name of each edge label ("single", "double" …), if edges have labels.
     """
     labelled = rule.before.edge_labels is not None and rule.after.edge_labels is not None
-    if not labelled or not edge_label_names or not are_atoms(label_names) or not set(edge_label_names) <= {*BOND_NAMES}:
+    if (
+        not labelled
+        or not edge_label_names
+        or not elements.are_atoms(label_names)
+        or not set(edge_label_names) <= {*BOND_NAMES}
+    ):
         return None
     kinds = [BOND_NAMES.index(name) for name in edge_label_names]
-    number = {old: k + 1 for k, (old, _) in enumerate(rule.kept)}
     if are_types(label_names):
-        return _typed_smirks(rule, [atom_of(name) for name in label_names], kinds, number)
+        return _typed_smirks(rule, [atom_of(name) for name in label_names], kinds)
     charges = _charges(rule, label_names, kinds)
     before = [
-        f"[{_element(label_names[label])}{'' if label_names[label] == 'H' else _degree(rule, node)}{_map(number.get(node))}]"
+        f"{_element(label_names[label])}{'' if label_names[label] == 'H' else _degree(rule, node)}"
         for node, label in enumerate(rule.before.labels)
     ]
-    back = {new: number[old] for old, new in rule.kept}
-    after = [
-        f"[{_element(label_names[label])}{charges.get(node, '')}{_map(back.get(node))}]"
-        for node, label in enumerate(rule.after.labels)
-    ]
+    after = [f"{_element(label_names[label])}{charges.get(node, '')}" for node, label in enumerate(rule.after.labels)]
+    return _written(rule, before, after, kinds)
+
+
+def _written(rule: Rule, before: Sequence[str], after: Sequence[str], kinds: Sequence[int]) -> str:
+    """The two sides of a rule from what each of its atoms is; kept atoms get the numbers that tell which is which."""
+    old = {node: f":{k + 1}" for k, (node, _) in enumerate(rule.kept)}
+    new = {node: f":{k + 1}" for k, (_, node) in enumerate(rule.kept)}
+    sides = ((rule.before, before, old), (rule.after, after, new))
     bonds = [_BONDS[kind] for kind in kinds]
-    return f"{write_pattern(rule.before, before, bonds)}>>{write_pattern(rule.after, after, bonds)}"
+    return ">>".join(
+        write_pattern(pattern, [f"[{atom}{maps.get(node, '')}]" for node, atom in enumerate(atoms)], bonds)
+        for pattern, atoms, maps in sides
+    )
 
 
 def run_smirks(smirks: str, molecule: Any) -> set[str]:
@@ -267,21 +251,18 @@ def _products(reaction: Any, parts: Sequence[Any], chem: Any) -> Iterator[Any]:
             yield product
 
 
-def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int], number: Mapping[int, int]) -> str:
+def _typed_smirks(rule: Rule, atoms: Sequence[Atom], kinds: Sequence[int]) -> str:
     """The rule where labels say charges and aromaticity."""
     before = [
-        f"[{_primitive(atoms[label])}{_match_conditions(atoms[label])}{_degree(rule, node)}{_map(number.get(node))}]"
+        f"{_primitive(atoms[label])}{_match_conditions(atoms[label])}{_degree(rule, node)}"
         for node, label in enumerate(rule.before.labels)
     ]
-    back = {new: old for old, new in rule.kept}
-    used = _bonds_used(rule.after, kinds)
+    back, used = {new: old for old, new in rule.kept}, _bonds_used(rule.after, kinds)
     after = [
-        f"[{_primitive(atoms[label])}{_hydrogens_after(rule, node, back.get(node), atoms, used[node])}"
-        f"{_map(number[back[node]] if node in back else None)}]"
+        f"{_primitive(atoms[label])}{_hydrogens_after(rule, node, back.get(node), atoms, used[node])}"
         for node, label in enumerate(rule.after.labels)
     ]
-    bonds = [_BONDS[kind] for kind in kinds]
-    return f"{write_pattern(rule.before, before, bonds)}>>{write_pattern(rule.after, after, bonds)}"
+    return _written(rule, before, after, kinds)
 
 
 def _primitive(atom: Atom) -> str:
@@ -322,15 +303,11 @@ def _hydrogens_after(rule: Rule, node: int, old: int | None, atoms: Sequence[Ato
 
 
 def _element(name: str) -> str:
-    return "#0" if name == ANY_ELEMENT else f"#{atomic_number(name)}"
+    return "#0" if name == ANY_ELEMENT else f"#{elements.ELEMENTS.index(name) + 1}"
 
 
 def _degree(rule: Rule, node: int) -> str:
     return f"D{len(rule.before.neighbours[node])}" if rule.closed[node] else ""
-
-
-def _map(number: int | None) -> str:
-    return "" if number is None else f":{number}"
 
 
 def _charges(rule: Rule, label_names: Sequence[str], kinds: Sequence[int]) -> dict[int, str]:
@@ -359,5 +336,5 @@ def _bonds_used(pattern: Pattern, kinds: Sequence[int]) -> list[float]:
     used = [0.0] * len(pattern.labels)
     for edge, label in pattern.bonds.items():
         for node in edge:
-            used[node] += BOND_ORDERS[kinds[label]]
+            used[node] += elements.BOND_ORDERS[kinds[label]]
     return used

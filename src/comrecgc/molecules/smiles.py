@@ -27,13 +27,7 @@ _AROMATIC = BOND_NAMES.index("aromatic")
 
 
 class ParsedMolecule(NamedTuple):
-    """A molecule with the names of its atoms.
-
-    Attributes:
-        atoms: Name of each atom.
-        bonds: Pairs of atoms.
-        bond_labels: Label of each bond.
-    """
+    """A molecule: name of each atom, pairs of atoms that are bound, and the label of each bond."""
 
     atoms: list[str]
     bonds: list[tuple[int, int]]
@@ -41,11 +35,7 @@ class ParsedMolecule(NamedTuple):
 
 
 def read_smiles(smiles: str) -> Mol:
-    """The molecule, as rdkit reads it.
-
-    Raises:
-        InputError: If rdkit cannot read the SMILES, or it names no atom.
-    """
+    """The molecule, as rdkit reads it; an `InputError` if it cannot, or the SMILES names no atom."""
     if len(smiles) > _LONGEST:
         raise InputError(f"A SMILES must have at most {_LONGEST} characters (got {len(smiles)})")
     chem = load_rdkit()
@@ -57,21 +47,13 @@ def read_smiles(smiles: str) -> Mol:
 
 
 def parse_smiles(smiles: str) -> ParsedMolecule:
-    """Element symbols, bonds and bond labels of a molecule; hydrogens stay implicit.
-
-    Raises:
-        InputError: If rdkit cannot read the SMILES, or it names no atom.
-    """
+    """Element symbols, bonds and bond labels of a molecule; hydrogens stay implicit."""
     molecule = read_smiles(smiles)
     return _parse(molecule, [atom.GetSymbol() for atom in molecule.GetAtoms()])
 
 
 def parse_molecule(molecule: Mol) -> ParsedMolecule:
-    """Atom types, bonds and bond labels of a sanitised molecule; hydrogens stay implicit.
-
-    Raises:
-        InputError: If it has bonds of another kind.
-    """
+    """Atom types, bonds and bond labels of a sanitised molecule; hydrogens stay implicit."""
     types = _types(molecule)
     for bond in molecule.GetBonds():
         aromatic = bond.GetBondType() == load_rdkit().BondType.AROMATIC
@@ -81,12 +63,7 @@ def parse_molecule(molecule: Mol) -> ParsedMolecule:
 
 
 def from_smiles(smiles: str, label_names: Sequence[str]) -> Graph:
-    """The molecule as a graph over the given alphabet of elements or atom types; hydrogens stay implicit.
-
-    Args:
-        smiles: The molecule.
-        label_names: Atom behind each label.
-    """
+    """The molecule as a graph over the given alphabet of elements or atom types; hydrogens stay implicit."""
     parsed = parse_molecule(read_smiles(smiles)) if are_types(label_names) else parse_smiles(smiles)
     missing = sorted(set(parsed.atoms) - set(label_names))
     if missing:
@@ -100,10 +77,6 @@ def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
     Bonds are single where the graph has no edge labels. Where labels are elements, charges are not stored in graphs, so the usual ones
     are put back: a nitrogen with four bonds is N+, and an oxygen with one bond to it is O-, which makes nitro groups and N-oxides read as
     they are drawn.
-
-    Args:
-        graph: The molecule.
-        label_names: Atom behind each label.
     """
     if not are_atoms(label_names):
         raise InputError(f"Only graphs of chemical elements are molecules (got labels {', '.join(label_names)[:80]})")
@@ -130,10 +103,6 @@ def sanitise(graph: Graph, label_names: Sequence[str]) -> Mol | None:
 
     Where labels are atom types, exactly the atoms and bonds that they call aromatic must be: then a molecule read from its SMILES again has the
     same labels.
-
-    Args:
-        graph: The molecule.
-        label_names: Atom behind each label.
     """
     chem = load_rdkit()
     aromatic = [] if graph.edge_labels is None else graph.edges[graph.edge_labels == _AROMATIC].tolist()
@@ -175,10 +144,7 @@ def canonical_smiles(molecule: Mol) -> str:
 def to_smiles(graph: Graph, label_names: Sequence[str], stereo: str = "") -> str:
     """Canonical SMILES of the graph; of one that rdkit does not accept, the SMILES of its raw connectivity.
 
-    Args:
-        graph: The molecule.
-        label_names: Atom behind each label.
-        stereo: Stereo marks of the molecule it was made from (`stereo_of`), whose atoms have the same ids.
+    `stereo` has the stereo marks (`stereo_of`) of the molecule that it was made from, whose atoms have the same ids.
     """
     chem = load_rdkit()
     molecule = to_rdkit(graph, label_names)
@@ -210,12 +176,8 @@ def stereo_of(molecule: Mol) -> str:
 def restore_stereo(molecule: Mol, graph: Graph, stereo: str) -> None:
     """Put stereo marks back where a change left them alone.
 
-    An atom keeps its mark if it has the same neighbours as before, a double bond if it and the atoms that its mark names are still bound.
-
-    Args:
-        molecule: The graph as a sanitised molecule, atoms in node order; it is changed.
-        graph: The graph; kept atoms have the ids of those before.
-        stereo: The marks before (`stereo_of`).
+    An atom keeps its mark if it has the same neighbours as before, a double bond if it and the atoms that its mark names are still bound. The molecule,
+    which is changed, is the graph sanitised, with atoms in node order; kept atoms have the ids of those before.
     """
     chem = load_rdkit()
     ways, sides = ({name: kind for kind, name in found.items()} for found in _stereo_marks())
@@ -270,17 +232,13 @@ def _types(molecule: Any) -> list[Atom]:
     """What each atom is; hydrogens are named only where rdkit would put another number."""
     types = [
         Atom(
-            element=atom.GetSymbol(),
-            charge=atom.GetFormalCharge(),
-            is_aromatic=atom.GetIsAromatic(),
-            is_donor=_is_donor(atom),
-            isotope=atom.GetIsotope(),
+            element=atom.GetSymbol(), charge=atom.GetFormalCharge(), is_aromatic=atom.GetIsAromatic(),
+            is_donor=_is_donor(atom), isotope=atom.GetIsotope(),
         )
         for atom in molecule.GetAtoms()
-    ]
-    named = [
-        atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetNoImplicit() and not types[atom.GetIdx()].is_donor
-    ]
+    ]  # fmt: skip
+    atoms = enumerate(molecule.GetAtoms())
+    named = [index for index, atom in atoms if atom.GetNoImplicit() and not types[index].is_donor]
     if not named:
         return types
     usual = load_rdkit().RWMol(molecule)
@@ -380,11 +338,7 @@ def _bond_types() -> list[Any]:
 
 @cache
 def load_rdkit() -> Any:
-    """rdkit's `Chem`.
-
-    Raises:
-        InputError: If it is not installed.
-    """
+    """rdkit's `Chem`; an `InputError` if it is not installed."""
     try:
         from rdkit import Chem
     except ImportError as error:
@@ -405,15 +359,10 @@ def without_logs() -> Any:
 
 @dataclass(eq=False)
 class Standardiser:
-    """Keeps the largest fragment and neutralises it, and counts what it did.
+    """Keeps the largest fragment and neutralises it, and counts what it did."""
 
-    Attributes:
-        num_stripped: Molecules of which smaller fragments (salts, solvents) were dropped.
-        num_neutralised: Molecules that lost charges a proton more or less explains.
-    """
-
-    num_stripped: int = field(default=0, init=False)
-    num_neutralised: int = field(default=0, init=False)
+    num_stripped: int = field(default=0, init=False)  # molecules of which salts and solvents were dropped
+    num_neutralised: int = field(default=0, init=False)  # molecules that lost charges a proton more or less explains
 
     @cached_property
     def _tools(self) -> tuple[Any, Any]:

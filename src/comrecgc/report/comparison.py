@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-HOLDS = 0.5
-"""A rule holds for a run if its success there is at least this share of its best."""
+HOLDS = 0.5  # A rule holds for a run if its success there is at least this share of its best
 
 _COLUMNS = ("summary", "verdict")
 _RUN_COLUMNS = ("place", "accepted", "applicable", "success", "nearest", "nearest_share")
@@ -134,14 +134,14 @@ class Comparison:
         """Of the inputs that two runs have, how many both cover, one covers, or none does."""
         one, other = self.runs[first], self.runs[second]
         shared = frozenset(one.explanation.inputs) & frozenset(other.explanation.inputs)
-        both, either = one.covered & other.covered & shared, (one.covered | other.covered) & shared
-        return {
-            "shared": len(shared),
-            "both": len(both),
-            "first": len((one.covered - other.covered) & shared),
-            "second": len((other.covered - one.covered) & shared),
-            "neither": len(shared - either),
+        mine, theirs = one.covered & shared, other.covered & shared
+        parts = {
+            "both": mine & theirs,
+            "first": mine - theirs,
+            "second": theirs - mine,
+            "neither": shared - mine - theirs,
         }
+        return {"shared": len(shared)} | {name: len(part) for name, part in parts.items()}
 
     def rows(self) -> list[list[Any]]:
         """A header, then a row for every recourse."""
@@ -179,17 +179,14 @@ class Comparison:
     def sentences(self) -> list[str]:
         """What the runs have in common, a sentence each."""
         found = []
-        for i, first in enumerate(self.names):
-            for j, second in enumerate(self.names[i + 1 :], i + 1):
-                it = self.overlap(i, j)
-                found.append(
-                    f"{first} and {second} both reject {it['shared']} graphs: both cover {it['both']}, only {first} "
-                    f"{it['first']}, only {second} {it['second']}, neither {it['neither']}."
-                )
-                for rules, inputs in ((i, j), (j, i)):
-                    if (share := self.rules_cover(rules, inputs)) is not None:
-                        turned = f"{share:.1%} of the graphs that {self.names[inputs]} rejects"
-                        found.append(f"The rules of {self.names[rules]} turn {turned}.")
+        for (i, first), (j, second) in combinations(enumerate(self.names), 2):
+            it = self.overlap(i, j)
+            either = f"only {first} {it['first']}, only {second} {it['second']}, neither {it['neither']}"
+            found.append(f"{first} and {second} both reject {it['shared']} graphs: both cover {it['both']}, {either}.")
+            for rules, inputs in ((i, j), (j, i)):
+                if (share := self.rules_cover(rules, inputs)) is not None:
+                    turned = f"{share:.1%} of the graphs that {self.names[inputs]} rejects"
+                    found.append(f"The rules of {self.names[rules]} turn {turned}.")
         return found
 
     def write_page(self, path: str | Path) -> None:
@@ -248,10 +245,9 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
 
 def _run(name: str, explanation: Explanation) -> ComparedRun:
     chooser = loaded_chooser(explanation)
-    if chooser is None:
-        return ComparedRun(name=name, explanation=explanation, table=None, rows=())
-    rows = tuple(recourse.row for recourse in explanation.recourses if recourse.row is not None)
-    return ComparedRun(name=name, explanation=explanation, table=chooser.mined.table, rows=rows)
+    table, rows = None if chooser is None else chooser.mined.table, [it.row for it in explanation.recourses]
+    known = () if chooser is None else tuple(row for row in rows if row is not None)
+    return ComparedRun(name=name, explanation=explanation, table=table, rows=known)
 
 
 def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:

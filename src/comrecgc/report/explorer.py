@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc import graphs as rewriting
 from comrecgc.algorithms.rules.choice import DOUBT, KINDS, MOST_PARTS, NUM_SPLITS, SLACK, choose
 from comrecgc.algorithms.rules.mined import MinedRules
 from comrecgc.algorithms.rules.reading import MinedRule
@@ -26,24 +27,13 @@ from comrecgc.data import Goal
 from comrecgc.drawing import depict, induced_subgraph
 from comrecgc.evidence import Evidence
 from comrecgc.explanation import NUMBERS, CommonRecourse, Explanation, RuleChooser, catalogue_of
-from comrecgc.graphs import (
-    ChangedGraphs,
-    Graph,
-    NeighbourIndex,
-    Pattern,
-    Rule,
-    Rung,
-    Schema,
-    Site,
-    carry_out,
-    distinct_sites,
-)
+from comrecgc.graphs import ChangedGraphs, Graph, NeighbourIndex, Pattern, Rule, Rung, Schema, Site
 from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
 from comrecgc.wording import describe_group
 
+# Nodes that changes name, over all entries, at most; of a larger table the page knows the places in the first inputs of each rule alone.
 MOST_PLACES = 1_500_000
-"""Nodes that changes name, over all entries, at most; of a larger table the page knows the places in the first inputs of each rule alone."""
 
 _FEWEST_PLACES = 8  # of a rule, enough to show some
 _NOWHERE = -32768
@@ -358,11 +348,8 @@ def _tries(mined: MinedRules, row: int, rule: Rule, theta: float) -> list[tuple[
     found: list[tuple[int, Site, Graph]] = []
     met = 0
     for place in order[:: max(1, len(order) // _MOST_TRIED)][:_MOST_TRIED].tolist():
-        graph = graphs[place]
-        sites = distinct_sites(rule, NeighbourIndex(graph), _MOST_SITES)
-        results = [(place, site, carry_out(rule, graph, site)) for site in sites]
-        near = [result for result in results if rule.distance(graph, result[2]) <= theta]
-        found += near
+        near = rewriting.carry_out_everywhere(rule, NeighbourIndex(graphs[place]), _MOST_SITES, theta)
+        found += [(place, site, after) for site, after in near]
         met += bool(near)
         if met == _FAILURES:
             break

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
+# Parts of the script in `live/`, each using those before it.
 LIVE = ("elements", "table", "choice", "graphs", "drawing", "rule_drawing", "wishes", "rules", "others", "page")
-"""Parts of the script in `live/`, each using those before it."""
 
 _UNSAFE = "<>&\u2028\u2029"  # characters that could end a script element or be read as markup
 

@@ -15,7 +15,7 @@ from comrecgc.drawing import Pen, draw_rule
 from comrecgc.explanation import CommonRecourse, CoveredInput, Explanation, effect_words, position_words
 from comrecgc.explanation import interval_in as _interval
 from comrecgc.explanation import number_in as _number
-from comrecgc.graphs import Change, Rule
+from comrecgc.graphs import Change, Rule, ordered_edge
 from comrecgc.wording import describe_path, edit_pattern, representatives
 
 _RUNGS = {
@@ -315,12 +315,9 @@ def property_words(known: Mapping[str, Any]) -> str:
 
 def rule_kinds(rule: Rule) -> list[str]:
     """The kinds of edits that a rule makes."""
-    image = dict(rule.kept)
-    kept = set(image.values())
-    before = rule.before.bonds.items()
-    ends = ((image[i], image[j], kind) for (i, j), kind in before if i in image and j in image)
-    old = {(min(i, j), max(i, j)): kind for i, j, kind in ends}
-    new = {(i, j): kind for (i, j), kind in rule.after.bonds.items() if i in kept and j in kept}
+    image, bonds = rule.image, rule.before.bonds
+    old = {ordered_edge(image[i], image[j]): bonds[i, j] for i, j in bonds if i in image and j in image}
+    new = {edge: kind for edge, kind in rule.after.bonds.items() if set(edge) <= set(image.values())}
     found = {
         "remove": len(image) < len(rule.before.labels),
         "add": len(image) < len(rule.after.labels),
@@ -396,19 +393,21 @@ def _recourse_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen,
         edit_pattern(graph, member.edits, explanation.schema)
         for graph, member in zip(graphs, recourse.covered, strict=True)
     ]
-    sizes = [graph.size for graph in graphs]
-    chosen = representatives([pattern.text for pattern in patterns], sizes, _EXAMPLES)
-    return {
-        "summary": recourse.summary,
-        "description": recourse.description,
-        "text": f"{recourse.summary} {recourse.description}".lower(),
+    chosen = representatives([pattern.text for pattern in patterns], [graph.size for graph in graphs], _EXAMPLES)
+    return _words_data(recourse) | {
         "kinds": sorted({step.split(" ", maxsplit=1)[0] for pattern in patterns for step in pattern.steps}),
         "examples": [_example(explanation, recourse.covered[place], patterns[place].text, pen) for place in chosen],
         "reach": f"All {recourse.gain} inputs it adds"
         + (f"; it also covers {len(recourse.also_covers)} of those before" if recourse.also_covers else ""),
-        "inputs": [member.input for member in recourse.covered],
         "points": [scale(member) for member in recourse.covered],
     }
+
+
+def _words_data(recourse: CommonRecourse) -> dict[str, Any]:
+    """What the page's script knows of any recourse."""
+    words = {name: getattr(recourse, name) for name in ("summary", "description")}
+    inputs = [member.input for member in recourse.covered]
+    return {**words, "text": " ".join(words.values()).lower(), "inputs": inputs}
 
 
 def rule_picture(explanation: Explanation, recourse: CommonRecourse) -> Markup | None:
@@ -443,17 +442,13 @@ def _rule_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen) -> 
     thing = thing_of(explanation)
     by_size = sorted(recourse.covered, key=lambda member: (explanation.inputs[member.input].graph.size, member.input))
     step = max(1, len(by_size) // (2 * _EXAMPLES))  # from the smaller half, which is easier to read
-    return {
-        "summary": recourse.summary,
-        "description": recourse.description,
-        "text": f"{recourse.summary} {recourse.description}".lower(),
+    return _words_data(recourse) | {
         "kinds": rule_kinds(recourse.rule),
         "facts": rule_facts(recourse, f"{thing}s", explanation.schema.class_names),
         "smirks": recourse.smirks or "",
         "examples": [_example(explanation, member, "", pen) for member in by_size[::step][:_EXAMPLES]],
         "reach": f"The {_counted(recourse.gain, thing)} that it covers and no rule before it does",
         "also_reach": f"It also covers {_counted(len(recourse.also_covers), thing)} that a rule before it covers",
-        "inputs": [member.input for member in recourse.covered],
         "also": list(recourse.also_covers),
         "points": [],
     }

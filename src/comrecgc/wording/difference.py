@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from comrecgc import molecules as chemistry
 from comrecgc.graphs import Graph, Pattern, Rule, Site, components, ordered_edge
-from comrecgc.molecules import (
-    BOND_NAMES,
-    CHARGED_NITROGEN,
-    Molecule,
-    Substituent,
-    are_types,
-    bond_order,
-    charge_sign,
-    count_hydrogens,
-    element_of,
-    family_of,
-    name_substituent,
-    read_atom,
-)
+from comrecgc.molecules import BOND_NAMES, Molecule, Substituent, are_types, element_of, read_atom
 from comrecgc.wording.english import join_words, number, plural, several, with_article
 
 Pair = tuple[int, int]
@@ -114,11 +102,21 @@ def _named_bonds(pattern: Pattern, number: dict[int, int], names: Sequence[str] 
     }
 
 
+def ring_size(around: Mapping[int, Iterable[int]], start: int, goal: int) -> int:
+    """Nodes of the smallest ring that the edge between two nodes is part of, or would be; 0 if it is a bridge."""
+    reached, size = {start}, 1
+    while goal not in reached:
+        grown = {other for node in reached for other in around[node] if {node, other} != {start, goal}} | reached
+        if len(grown) == len(reached):
+            return 0
+        reached, size = grown, size + 1
+    return size
+
+
 # Rules of molecules: what hangs on each atom before and after, how many hydrogens it has, and where the rule was carried out.
 
 
-MOST_PLACES = 25
-"""Most molecules that are inspected, at a millisecond each."""
+MOST_PLACES = 25  # most molecules that are inspected, at a millisecond each
 
 
 @dataclass
@@ -136,12 +134,9 @@ class ChangedMolecule(Difference):
     """The difference that a rule makes to molecules, some of which it was carried out on; if no label is hydrogen, hydrogens fill the valences."""
 
     def __init__(
-        self,
-        rule: Rule,
-        label_names: Sequence[str],
-        edge_label_names: Sequence[str] | None,
+        self, rule: Rule, label_names: Sequence[str], edge_label_names: Sequence[str] | None,
         places: Sequence[tuple[Graph, Site]] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(rule, label_names, edge_label_names)
         self._label_names, self._edge_label_names = label_names, edge_label_names
         self.num_places = len(places)
@@ -196,7 +191,7 @@ class ChangedMolecule(Difference):
         guessed = self.fills and not self.typed
         if guessed and len(elements) == 1 and (names[anchor], names[root], bond) == ("N", "O", "single"):
             return Substituent("–O", None, is_atom=True)  # nitro group or hydroxy: the pattern does not show which
-        return name_substituent(elements, inner, root, bond, fill=self.fills)
+        return chemistry.name_substituent(elements, inner, root, bond, fill=self.fills)
 
     def is_hanging(self, node: int) -> bool:
         """Whether an atom belongs to a group that is exchanged."""
@@ -207,13 +202,14 @@ class ChangedMolecule(Difference):
         names, bonds = (self.new, self.new_bonds) if new else (self.old, self.old_bonds)
         if self.fills and not (self.shows(node) and self.bonds_known):
             return 0
-        near = {other for other in self.around[node] if ordered_edge(node, other) in bonds} | {node}
-        further = {
-            other for close in near for other in self.around[close] if ordered_edge(close, other) in bonds
-        } | near
+        further = {node}
+        for _ in range(2):
+            further |= {other for one in further for other in self.around[one] if ordered_edge(one, other) in bonds}
         elements = {other: names[other] for other in further}
         inner = {pair: name for pair, name in bonds.items() if set(pair) <= further}
-        return count_hydrogens(elements, inner, {}, fill=self.fills).get(node, 0)  # a hydrogen has none of its own
+        return chemistry.count_hydrogens(elements, inner, {}, fill=self.fills).get(
+            node, 0
+        )  # a hydrogen has none of its own
 
 
 # Groups and families of compounds that a rule changes, by name: from its pattern where that shows them whole, else from molecules.
@@ -237,7 +233,7 @@ def element_word(name: str) -> str:
 def symbol_of(name: str) -> str:
     """An atom in a formula: "C", "N⁺"."""
     atom = read_atom(name)
-    return element_of(name) + (charge_sign(atom.charge) if atom else "")
+    return element_of(name) + (chemistry.charge_sign(atom.charge) if atom else "")
 
 
 def is_aromatic(name: str) -> bool:
@@ -278,12 +274,8 @@ _MOST_SHARE = 0.6  # least share of molecules with a group for it to be named
 _LEAST_SHARE = 0.1  # least share of molecules with either of two groups for both to be named
 _FEWEST_PLACES = 5  # least number of molecules for a statement on all of them
 # Groups that a formula must not hide, with the part of a larger group's name that reveals them.
-_TELLING = {
-    "nitro group": "nitro",
-    "azide": "azid",
-    "aziridine": "aziridin",
-    "epoxide": "epoxide",
-    "nitrosamine": "nitrosamine",
+_TELLING = {"nitro group": "nitro", "azide": "azid", "aziridine": "aziridin"} | {
+    name: name for name in ("epoxide", "nitrosamine")
 }
 _ADJECTIVES = frozenset({"nitro", "nitroso", "azo", "carboxyl", "trifluoromethyl", "methoxy", "sulfonyl"})
 
@@ -366,7 +358,7 @@ class FunctionalGroups:
     def _is_full(self, node: int) -> bool:
         """Whether an atom that the pattern leaves open can have no further neighbours."""
         d = self._d
-        orders = [bond_order(bond) for pair, bond in d.old_bonds.items() if node in pair]
+        orders = [chemistry.bond_order(bond) for pair, bond in d.old_bonds.items() if node in pair]
         atom = read_atom(d.old[node])
         allowed = atom.valences if atom else ()
         full = max(allowed, default=9) - (1 if d.old[node] == "O" and self._beside_charged(node) else 0)
@@ -378,7 +370,7 @@ class FunctionalGroups:
         for nitrogen in (other for other in d.around[node] if d.old.get(other) == "N"):
             bonds = {sum(pair) - nitrogen: bond for pair, bond in d.old_bonds.items() if nitrogen in pair}
             single = [other for other, bond in bonds.items() if d.old[other] == "O" and bond == "single"]
-            if single == [node] and sum(map(bond_order, bonds.values())) == CHARGED_NITROGEN:
+            if single == [node] and sum(map(chemistry.bond_order, bonds.values())) == chemistry.CHARGED_NITROGEN:
                 return True
         return False
 
@@ -391,8 +383,8 @@ def _noun(name: str) -> str:
 
 
 _ALCOHOLS = ("primary alcohol", "secondary alcohol", "tertiary alcohol", "primary benzylic alcohol")
+# Families that determine the exact surroundings of the carbon that carries the hydroxy.
 WHOLE = frozenset({"carboxylic acid", "aromatic carboxylic acid", *_ALCOHOLS})
-"""Families that determine the exact surroundings of the carbon that carries the hydroxy."""
 
 _MOSTLY = 0.6
 _HETERO = ("N", "O")
@@ -410,7 +402,7 @@ class Families:
         found = [root for root in sorted(roots) if root in d.old and ordered_edge(anchor, root) in d.old_bonds]
         if not d.typed or d.rule.radius == 0 or len(found) != 1 or not self._shows(found[0], anchor):
             return ""
-        return family_of(self._before, found[0]) or ""
+        return chemistry.family_of(self._before, found[0]) or ""
 
     def given(self, anchor: int, roots: set[int]) -> str:
         """Family that the added group makes of an atom: "amide"; else empty."""
@@ -418,16 +410,16 @@ class Families:
         found = [root for root in sorted(roots) if root in d.new and ordered_edge(anchor, root) in d.new_bonds]
         if len(found) != 1:
             return ""
-        return family_of(self._after, found[0] if element_of(d.new[found[0]]) in _HETERO else anchor) or ""
+        return chemistry.family_of(self._after, found[0] if element_of(d.new[found[0]]) in _HETERO else anchor) or ""
 
     def note(self, node: int) -> str:
         """Family of a kept atom in the molecules: " (amides)", " (mostly esters)"; else empty."""
         if not self._d.typed or self._d.rule.radius == 0 or element_of(self._d.old[node]) not in _HETERO:
             return ""
         if self._shows(node, *self._d.around[node]):
-            family = family_of(self._before, node)
+            family = chemistry.family_of(self._before, node)
             return f" ({family})" if family else ""
-        counts = Counter(family_of(molecule, atom[node]) for molecule, atom in self._d.molecules)
+        counts = Counter(chemistry.family_of(molecule, atom[node]) for molecule, atom in self._d.molecules)
         ranked = sorted(((count, name) for name, count in counts.items() if name), key=lambda item: (-item[0], item[1]))
         if len(self._d.molecules) < 2 or not ranked:
             return ""  # one place says nothing of others

@@ -12,20 +12,8 @@ from functools import cached_property
 
 from comrecgc.graphs import ordered_edge
 from comrecgc.molecules import BOND_NAMES, BOND_SIGNS, element_of, hill_formula, read_atom, times
-from comrecgc.wording.difference import (
-    WHOLE,
-    ChangedMolecule,
-    Exchange,
-    Families,
-    FunctionalGroups,
-    Pair,
-    Wordiness,
-    add_note,
-    element_word,
-    is_aromatic,
-    symbol_of,
-    write_groups,
-)
+from comrecgc.wording import difference
+from comrecgc.wording.difference import ChangedMolecule, Exchange, Families, FunctionalGroups, Pair, Wordiness
 from comrecgc.wording.english import Step, join_ends, join_words, plural, sentence, several, with_article
 
 # Atoms of a rule in words, with what surrounds them: "a carbon", "a CH2 bound to N", "an aromatic CH next to N".
@@ -54,12 +42,12 @@ class AtomWords:
     def formula(self, node: int) -> str:
         """The atom with its hydrogens, if the rule shows them: "CH2"; else empty."""
         count = self._d.hydrogens(node, new=False) if self._d.shows(node) else 0
-        return symbol_of(self._d.old[node]) + times("H", count) if count else ""
+        return difference.symbol_of(self._d.old[node]) + times("H", count) if count else ""
 
     def adjective(self, node: int) -> str:
         """Kind of atom, if its neighbours show it: "aromatic "; else empty."""
         beside = self._beside(node)
-        if is_aromatic(self._d.old[node]) or any(bond == _AROMATIC for _, bond in beside):
+        if difference.is_aromatic(self._d.old[node]) or any(bond == _AROMATIC for _, bond in beside):
             return "aromatic "
         if not self.is_ring_like(node):
             return ""
@@ -95,7 +83,7 @@ class AtomWords:
     def is_ring_like(self, node: int) -> bool:
         """Whether an atom is a carbon bound to C and =C, which may be aromatic where rings have single and double bonds."""
         d = self._d
-        beside = sorted((bond, symbol_of(d.old[other])) for other, bond in self._beside(node))
+        beside = sorted((bond, difference.symbol_of(d.old[other])) for other, bond in self._beside(node))
         return not d.typed and d.old[node] == "C" and beside == [("double", "C"), ("single", "C")]
 
     @cached_property
@@ -107,7 +95,7 @@ class AtomWords:
         return frozenset(nodes)
 
     def _bare_noun(self, node: int, wordiness: Wordiness) -> str:
-        name = element_word(self._d.old[node])
+        name = difference.element_word(self._d.old[node])
         return name if wordiness == "short" else self.adjective(node) + (self.formula(node) or name)
 
     def _beside(self, node: int) -> list[tuple[int, str]]:
@@ -127,8 +115,8 @@ class AtomWords:
         """A neighbour in a list: "C", "=O", "aromatic C"; with its own neighbours if the rule shows them: "CH2", "CH–O"."""
         d = self._d
         bond = d.old_bonds[ordered_edge(node, other)] or ""
-        name = (self.formula(other) if d.rule.radius >= _WIDE else "") or symbol_of(d.old[other])
-        kind = "aromatic " if is_aromatic(d.old[other]) and bond != _AROMATIC else _ring_kind(d.old[other])
+        name = (self.formula(other) if d.rule.radius >= _WIDE else "") or difference.symbol_of(d.old[other])
+        kind = "aromatic " if difference.is_aromatic(d.old[other]) and bond != _AROMATIC else _ring_kind(d.old[other])
         before = BOND_SIGNS.get(bond, "").removeprefix("–") if sign is None else sign
         return before + kind + name + self._further(node, other)
 
@@ -142,8 +130,10 @@ class AtomWords:
             bond = d.old_bonds.get(ordered_edge(other, third))
             if bond is None or third not in d.old or d.old[third] == "H":
                 continue
-            is_aryl = is_aromatic(d.old[third]) and bond != _AROMATIC
-            symbol = "Ar" if is_aryl and symbol_of(d.old[third]) == "C" else symbol_of(d.old[third])
+            is_aryl = difference.is_aromatic(d.old[third]) and bond != _AROMATIC
+            symbol = (
+                "Ar" if is_aryl and difference.symbol_of(d.old[third]) == "C" else difference.symbol_of(d.old[third])
+            )
             if symbol != "C" or bond not in ("single", _AROMATIC):
                 found.append(BOND_SIGNS.get(bond, "") + symbol)
         found.sort(key=lambda text: (text[0] == "–", text))
@@ -220,7 +210,7 @@ class MoleculeSentences:
             beside = self._atoms.neighbours(node)
             if beside:
                 otherwise = "be" if node in d.relabelled else "otherwise be"
-                name = self._atoms.formula(node) or element_word(d.old[node])
+                name = self._atoms.formula(node) or difference.element_word(d.old[node])
                 texts.append(f"The {name} must {otherwise} bound to exactly {beside}.")
                 if self._atoms.is_ring_like(node) and node in self._atoms.aromatic:
                     where = f"the first {len(d.sites)} molecules" if d.many else "every molecule"
@@ -237,7 +227,9 @@ class MoleculeSentences:
         """Clauses on the neighbours of changed atoms: "the CH is bound to 2 C"."""
         found = []
         for node in self._known_anchors:
-            name = self._atoms.adjective(node) + (self._atoms.formula(node) or element_word(self._d.old[node]))
+            name = self._atoms.adjective(node) + (
+                self._atoms.formula(node) or difference.element_word(self._d.old[node])
+            )
             found.append(f"the {name} is {self._atoms.all_around(node)}")
         return list(dict.fromkeys(found))
 
@@ -276,9 +268,12 @@ class MoleculeSentences:
     def _exchange_step(
         self, anchor: int, exchange: Exchange, named: Sequence[int], wordiness: Wordiness
     ) -> Step | None:
-        lost, gained = write_groups(exchange.lost, wordiness), write_groups(exchange.gained, wordiness)
+        lost, gained = (
+            difference.write_groups(exchange.lost, wordiness),
+            difference.write_groups(exchange.gained, wordiness),
+        )
         if wordiness != "short":
-            lost = add_note(lost, self._groups.within(exchange.nodes, exchange.lost))
+            lost = difference.add_note(lost, self._groups.within(exchange.nodes, exchange.lost))
         place, family, whole = self._place(anchor, exchange, named, wordiness)
         if lost and gained:
             given = self._families.given(anchor, exchange.roots) if family and wordiness != "middle" else ""
@@ -304,7 +299,7 @@ class MoleculeSentences:
         family = (
             "" if len(exchange.lost) != 1 or wordiness == "short" else self._families.leaving(anchor, exchange.roots)
         )
-        if family in WHOLE and self._d.rule.radius < _WIDE:
+        if family in difference.WHOLE and self._d.rule.radius < _WIDE:
             return with_article(family), family, True
         if family:
             return f"{noun} ({family})", family, False
@@ -319,10 +314,16 @@ class MoleculeSentences:
         before, after = d.hydrogens(node, new=False), d.hydrogens(node, new=True)
         if (d.old[node], d.new[node]) == ("c", "n"):
             before = 1  # the nitrogen of pyridine has no third neighbour
-        noun = symbol_of(d.old[node]) + times("H", before) if before else element_word(d.old[node])
-        new = symbol_of(d.new[node]) + times("H", after) if before or after else element_word(d.new[node])
-        if is_aromatic(d.old[node]) != is_aromatic(d.new[node]):
-            new = ("aromatic " if is_aromatic(d.new[node]) else "aliphatic ") + new
+        noun = (
+            difference.symbol_of(d.old[node]) + times("H", before) if before else difference.element_word(d.old[node])
+        )
+        new = (
+            difference.symbol_of(d.new[node]) + times("H", after)
+            if before or after
+            else difference.element_word(d.new[node])
+        )
+        if difference.is_aromatic(d.old[node]) != difference.is_aromatic(d.new[node]):
+            new = ("aromatic " if difference.is_aromatic(d.new[node]) else "aliphatic ") + new
         motif = self._groups.group_containing({node})
         within = self._atoms.context(node, wordiness) + self._families.note(node) or self._groups.at_all_places
         what = f"{with_article(self._atoms.adjective(node) + noun)}{within}"
@@ -367,7 +368,11 @@ class MoleculeSentences:
             return Step("add", f"{formula} as a separate part") if comes else Step("remove", formula)
         places = [self._atoms.noun(node, wordiness) for node in anchors if node in d.kept]
         same = len(set(places)) == 1 < len(places)
-        between = several(element_word(d.old[anchors[0]]), len(places)) if same else join_words(places or ["others"])
+        between = (
+            several(difference.element_word(d.old[anchors[0]]), len(places))
+            if same
+            else join_words(places or ["others"])
+        )
         return Step("insert" if comes else "remove", formula, "between" if len(anchors) > 1 else "at", between)
 
     @cached_property
@@ -378,11 +383,5 @@ class MoleculeSentences:
     def _ring_size(self, pair: Pair) -> int:
         """Size of the ring that a new bond closes, if the pattern shows it; else 0."""
         d = self._d
-        distance = {pair[0]: 0}
-        queue = [pair[0]]
-        for node in queue:
-            for other in sorted(d.around[node]):
-                if ordered_edge(node, other) in d.old_bonds and other not in distance:
-                    distance[other] = distance[node] + 1
-                    queue.append(other)
-        return distance.get(pair[1], -1) + 1
+        around = {i: [j for j in d.around[i] if ordered_edge(i, j) in d.old_bonds] for i in d.around}
+        return difference.ring_size(around, *pair)

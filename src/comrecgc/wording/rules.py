@@ -6,25 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from comrecgc.graphs import Graph, Rule, Schema, Site, neighbours_by_id, ordered_edge, write_pattern
+from comrecgc.graphs import Graph, Rule, Schema, Site, ordered_edge, write_pattern
 from comrecgc.molecules import BOND_NAMES, are_types, name_substituent, smirks_of
-from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, Wordiness
-from comrecgc.wording.english import (
-    Step,
-    count_nouns,
-    edge_of,
-    join_ends,
-    join_words,
-    noun_of,
-    number,
-    plural,
-    sentence,
-    several,
-    shorten,
-    with_article,
-)
+from comrecgc.wording import english as en
+from comrecgc.wording.difference import ChangedMolecule, Difference, Pair, Wordiness, ring_size
+from comrecgc.wording.english import Step, Words, join_words, plural, several, with_article
 from comrecgc.wording.molecules import MoleculeSentences
-from comrecgc.wording.recourses import Words
 
 LONGEST_SUMMARY = 130
 _FEWEST_PLACES = 3  # fewer say nothing about where a rule works
@@ -36,12 +23,9 @@ _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
 
 
 class RuleAt(NamedTuple):
-    """A rule, and graphs it was carried out on.
+    """A rule, and graphs it was carried out on with their sites, if known.
 
-    Attributes:
-        rule: The rule.
-        places: Graphs with their sites, if known. They show what a pattern cannot, such as whether a carbon with single and
-            double bonds is aromatic.
+    They show what a pattern cannot, such as whether a carbon with single and double bonds is aromatic.
     """
 
     rule: Rule
@@ -51,10 +35,7 @@ class RuleAt(NamedTuple):
 def describe_rules(rules: Sequence[RuleAt], schema: Schema, *, taken: Collection[str] = ()) -> list[Words]:
     """Describe rules: a line each that says what to do, no two alike, and a few sentences that add where, what stays and the cost.
 
-    Args:
-        rules: The rules.
-        schema: What labels are called.
-        taken: Lines that other rules already have.
+    `taken` are lines that other rules already have.
     """
     names, kinds = _nouns(schema), schema.edge_label_names
     found: list[MoleculeSentences | GraphSentences] = [
@@ -76,7 +57,7 @@ def describe_rules(rules: Sequence[RuleAt], schema: Schema, *, taken: Collection
 
 
 def _nouns(schema: Schema) -> list[str]:
-    return [shorten(name) if schema.is_molecular else noun_of(name) for name in schema.label_names]
+    return [en.shorten(name) if schema.is_molecular else en.noun_of(name) for name in schema.label_names]
 
 
 def _summary(sentences: MoleculeSentences | GraphSentences, rule: Rule) -> str:
@@ -109,7 +90,7 @@ def _motif(at: RuleAt) -> str:
     joined = [(i, j) for edge, (i, j) in kept.items() if (i, j) not in rule.before.bonds and edge in rule.after.bonds]
     if len(cut) + len(joined) == 1:
         ((i, j),) = cut or joined
-        size = _same(_ring_size(graph, site[i], site[j]) for graph, site in at.places)
+        size = _same(ring_size(graph.fresh().neighbours_by_id(), site[i], site[j]) for graph, site in at.places)
         if size is None or (joined and not size):
             return ""
         if joined:
@@ -136,23 +117,9 @@ def _ring(size: int) -> str:
 
 def _node_ring(graph: Graph, node: int) -> int:
     """Nodes of the smallest ring through a node; 0 if there is none."""
-    sizes = [_ring_size(graph, node, other) for other in neighbours_by_id(graph.fresh())[node]]
+    around = graph.fresh().neighbours_by_id()
+    sizes = [ring_size(around, node, other) for other in around[node]]
     return min((size for size in sizes if size), default=0)
-
-
-def _ring_size(graph: Graph, start: int, goal: int) -> int:
-    """Nodes of the smallest ring that the edge between two nodes is part of, or would be; 0 if it is a bridge."""
-    around = neighbours_by_id(graph.fresh())
-    distance, front = {start: 0}, [start]
-    while front and goal not in distance:
-        reached = []
-        for node in front:
-            for other in around[node]:
-                if other not in distance and {node, other} != {start, goal}:
-                    distance[other] = distance[node] + 1
-                    reached.append(other)
-        front = reached
-    return distance[goal] + 1 if goal in distance else 0
 
 
 def _description(sentences: MoleculeSentences | GraphSentences, rule: Rule) -> str:
@@ -183,10 +150,10 @@ def _write_rule(rule: Rule, names: Sequence[str], edge_label_names: Sequence[str
     smirks = smirks_of(rule, names, edge_label_names) if is_molecular else None
     if smirks is not None:
         return smirks
-    number = {old: f":{k + 1}" for k, (old, _) in enumerate(rule.kept)}
-    back = {new: number[old] for old, new in rule.kept}
+    order = {old: f":{k + 1}" for k, (old, _) in enumerate(rule.kept)}
+    back = {new: order[old] for old, new in rule.kept}
     before = [
-        f"[{names[label]}{f' D{len(rule.before.neighbours[node])}' if rule.closed[node] else ''}{number.get(node, '')}]"
+        f"[{names[label]}{f' D{len(rule.before.neighbours[node])}' if rule.closed[node] else ''}{order.get(node, '')}]"
         for node, label in enumerate(rule.before.labels)
     ]
     after = [f"[{names[label]}{back.get(node, '')}]" for node, label in enumerate(rule.after.labels)]
@@ -203,14 +170,7 @@ def _repeated(lines: Sequence[str], taken: Collection[str]) -> list[list[int]]:
 
 
 def describe_group(labels: Sequence[int], bonds: Mapping[Pair, int], bond: int, schema: Schema) -> str:
-    """Name of a group that hangs on one node: "nitro (–NO2)", "–CH2–Br", "chain helix–sheet".
-
-    Args:
-        labels: Label of each of its nodes; the first hangs on the anchor.
-        bonds: Label of each of its edges, by the nodes they join, `i < j`.
-        bond: Label of the edge to the anchor.
-        schema: What labels are called.
-    """
+    """Name of a group whose first node hangs on one node by an edge of label `bond`: "nitro (–NO2)", "–CH2–Br", "chain helix–sheet"."""
     names, kinds = _nouns(schema), schema.edge_label_names
     nodes = {node: names[label] for node, label in enumerate(labels)}
     kinds = None if kinds is None or not set(kinds) <= set(BOND_NAMES) else kinds
@@ -231,7 +191,7 @@ class GraphSentences:
     def text(self, wordiness: Wordiness) -> str:
         """The rule in one sentence, with the surroundings of its nodes if `wordiness` allows."""
         context = wordiness in ("full", "long")
-        return sentence(
+        return en.sentence(
             [steps for part in self._d.parts(self._d.around) if (steps := self._steps(part, context=context))]
         )
 
@@ -272,12 +232,11 @@ class GraphSentences:
         d = self._d
         steps: list[Step] = []
         named: list[int] = []
-        relabels = Counter((self._noun(node, context=context), d.new[node]) for node in d.relabelled if node in part)
-        for (noun, new), count in relabels.items():
-            same = [
-                node for node in d.relabelled
-                if node in part and self._noun(node, context=context) == noun and d.new[node] == new
-            ]  # fmt: skip
+        relabels: dict[tuple[str, str], list[int]] = {}
+        for node in (node for node in d.relabelled if node in part):
+            relabels.setdefault((self._noun(node, context=context), d.new[node]), []).append(node)
+        for (_, new), same in relabels.items():
+            count = len(same)
             around = self._around(same[0], context=context)
             several_of = several(d.old[same[0]], count) + (f", each{around}," if around and count > 1 else around)
             steps.append(Step("relabel", several_of, "to", new.removeprefix("node of label ")))
@@ -310,7 +269,7 @@ class GraphSentences:
         kinds = {bonds.get(ordered_edge(node, anchor)) for group in groups for node in group for anchor in anchors} - {
             None
         }
-        by = f" by {edge_of(str(kinds.pop()))}" if comes and len(kinds) == 1 else ""
+        by = f" by {en.edge_of(str(kinds.pop()))}" if comes and len(kinds) == 1 else ""
         return Step("attach", what, "to", place + by) if comes else Step("remove", what, "from", place)
 
     def _edge_step(self, pair: Pair, *, context: bool) -> Step:
@@ -318,15 +277,15 @@ class GraphSentences:
         ends = self._ends(pair, context=context)
         if pair not in d.old_bonds:
             bond = d.new_bonds[pair]
-            return Step("join", ends, *(("by", edge_of(bond)) if bond else ()))
+            return Step("join", ends, *(("by", en.edge_of(bond)) if bond else ()))
         if pair not in d.new_bonds:
             return Step("cut", f"the edge between {ends}")
-        return Step("turn", f"the edge between {ends}", "into", edge_of(str(d.new_bonds[pair])))
+        return Step("turn", f"the edge between {ends}", "into", en.edge_of(str(d.new_bonds[pair])))
 
     def _ends(self, pair: Pair, *, context: bool) -> str:
         nouns = [self._d.old[node] for node in pair]
         contexts = [self._around(node, context=context).strip() for node in pair]
-        return join_ends(nouns, contexts, several(nouns[0], 2))
+        return en.join_ends(nouns, contexts, several(nouns[0], 2))
 
     def _anchors(self, anchors: Sequence[int], *, context: bool) -> str:
         nouns = [self._noun(node, context=context) for node in anchors]
@@ -348,7 +307,7 @@ class GraphSentences:
         ]  # fmt: skip
         if not beside:
             return " with no other neighbours" if d.around[node] else " with no neighbours"
-        return f" {'among' if len(beside) > 1 else 'beside'} {count_nouns(d.old[other] for other in beside)}"
+        return f" {'among' if len(beside) > 1 else 'beside'} {en.count_nouns(d.old[other] for other in beside)}"
 
 
 def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None], *anchors: int) -> str:
@@ -369,7 +328,9 @@ def _group(part: set[int], names: dict[int, str], bonds: dict[Pair, str | None],
         return f"chain {'–'.join(words)}" if words == unnamed else f"chain of labels {'–'.join(unnamed)}"
     is_ring = len(inner) == len(part) and set(degrees.values()) == {2}
     is_clique = len(inner) == len(part) * (len(part) - 1) // 2
-    return f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {count_nouns(names[node] for node in part)}"
+    return (
+        f"{'ring' if is_ring else 'clique' if is_clique else 'group'} of {en.count_nouns(names[node] for node in part)}"
+    )
 
 
 def _count_groups(groups: Sequence[str]) -> str:
@@ -378,5 +339,5 @@ def _count_groups(groups: Sequence[str]) -> str:
     for group, count in Counter(groups).items():
         head, _, rest = group.partition(" ")
         is_shape = head in ("chain", "ring", "clique", "group") and bool(rest)
-        texts.append(f"{number(count)} {plural(head)} {rest}" if count > 1 and is_shape else several(group, count))
+        texts.append(f"{en.number(count)} {plural(head)} {rest}" if count > 1 and is_shape else several(group, count))
     return join_words(texts)

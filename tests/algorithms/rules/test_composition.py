@@ -15,7 +15,8 @@ from comrecgc.algorithms.rules import composition_kernels
 from comrecgc.algorithms.rules.composition import composite_keys
 from comrecgc.algorithms.rules.mining import Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule, rule_isomorphism
-from comrecgc.graphs import Graph, NeighbourIndex, Rung, carry_out, find_sites
+from comrecgc.graphs import Graph, NeighbourIndex, Rung, carry_out
+from comrecgc.graphs.rewriting import find_sites
 from comrecgc.scoring.change_kernels import ATTACH, JOIN
 from tests.algorithms.rules import oracles
 from tests.stubs import Always

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from comrecgc.algorithms.rules.mining import Changes, ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import find_groups
-from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rung, carry_out, find_sites
+from comrecgc.graphs import Graph, GraphBatch, NeighbourIndex, Rung, carry_out
+from comrecgc.graphs.rewriting import find_sites
 from tests.algorithms.rules import oracles
 from tests.stubs import Always
 

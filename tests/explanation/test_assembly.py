@@ -1,4 +1,4 @@
-"""Tests of comrecgc.explanation.trust."""
+"""Tests of comrecgc.explanation.assembly."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.data import GraphDataset
 from comrecgc.data.smiles import from_smiles_table
 from comrecgc.explainer import CommonRecourseExplainer
-from comrecgc.explanation.assembly import VerifiedCounterfactual
-from comrecgc.explanation.trust import (
+from comrecgc.explanation.assembly import (
     BELIEVED,
     NUM_SHORTCUTS,
     Trust,
+    VerifiedCounterfactual,
     expected_share,
     shortcuts,
     trust_in,

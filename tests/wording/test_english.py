@@ -6,7 +6,7 @@ from comrecgc.graphs import Edit, EditKind, Graph, Schema
 from comrecgc.molecules import BOND_NAMES
 from comrecgc.molecules.smiles import from_smiles
 from comrecgc.wording import describe_path, describe_recourse, edit_pattern, representatives
-from comrecgc.wording.recourses import EditPattern
+from comrecgc.wording.english import EditPattern
 
 ELEMENTS = ("C", "N", "O", "H")
 C, N, O, H = range(4)

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from comrecgc.errors import InputError
-from comrecgc.evidence.subject import Subject
-from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import GraphBatch, batch_keys
 from tests.evidence.scenes import Shortcut, subject_of, trees
 
@@ -20,8 +16,3 @@ def test_results_are_what_each_recourse_makes_of_every_input_it_turns() -> None:
         assert (subject.classifier.accept_probability(after) > 0.5).all()
         shown = batch_keys(GraphBatch.from_graphs(member.counterfactual for member in recourse.covered))
         assert np.isin(shown, batch_keys(after)).all()
-
-
-def test_there_must_be_an_explanation() -> None:
-    with pytest.raises(InputError, match="call fit first"):
-        Subject.of(CommonRecourseExplainer(Shortcut()))

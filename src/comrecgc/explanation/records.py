@@ -6,8 +6,8 @@ import copy
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ class RejectedInput:
     stereo: str = ""
 
     def __post_init__(self) -> None:
-        _set(self, reject_probability=_share("reject_probability", self.reject_probability))
+        _check(self, reject_probability=_share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,18 +91,10 @@ class CoveredInput:
 
     def __post_init__(self) -> None:
         x, y = (_finite("position", value) for value in self.position)
-        _set(
-            self,
-            input=int(self.input),
-            probability=_share("probability", self.probability),
-            distance=_not_negative("distance", self.distance),
-            num_edits=int(_not_negative("num_edits", self.num_edits)),
-            edits=tuple(self.edits),
-            position=(x, y),
-            site=tuple(int(node) for node in self.site),
-            cost=None if self.cost is None else _not_negative("cost", self.cost),
-            truth=None if self.truth is None else _share("truth", self.truth),
-        )
+        _check(self, probability=_share, distance=_not_negative, num_edits=_not_negative)
+        _check(self, cost=_not_negative, truth=_share)
+        _set(self, input=int(self.input), num_edits=int(self.num_edits), edits=tuple(self.edits), position=(x, y))
+        _set(self, site=tuple(int(node) for node in self.site))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,14 +130,8 @@ class CommonRecourse:
     def __post_init__(self) -> None:
         if (self.vector is None) == (self.rule is None):
             raise InputError("A recourse is either a vector or a rule (got both or neither)")
-        _set(
-            self,
-            vector=None if self.vector is None else _float32s(self.vector),
-            statistics=json_values("statistics", self.statistics),
-            covered=tuple(self.covered),
-            also_covers=tuple(int(index) for index in self.also_covers),
-            share_valid=None if self.share_valid is None else _share("share_valid", self.share_valid),
-        )
+        _check(self, statistics=json_values, share_valid=_share, vector=_float32s)
+        _set(self, covered=tuple(self.covered), also_covers=tuple(int(index) for index in self.also_covers))
 
     @property
     def norm(self) -> float | None:
@@ -202,14 +188,12 @@ class RunFacts:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _set(self, **{name: json_values(name, getattr(self, name)) for name in ("versions", "seconds", "facts")})
+        _check(self, versions=json_values, seconds=json_values, facts=json_values, model_accuracy=_share)
         for stage, seconds in self.seconds.items():
             if not 0 <= seconds < math.inf:
                 raise InputError(f"seconds of a stage must be finite and not negative (got {seconds} for {stage!r})")
         if self.peak_memory is not None:
             _not_negative("peak_memory", self.peak_memory)
-        if self.model_accuracy is not None:
-            _share("model_accuracy", self.model_accuracy)
 
 
 def number_in(values: Mapping[str, Any], name: str) -> float | None:
@@ -251,11 +235,17 @@ def _set(record: object, **values: object) -> None:
         object.__setattr__(record, name, value)
 
 
-def _float32s(values: Sequence[float] | npt.NDArray[np.float32]) -> tuple[float, ...]:
+def _check(record: object, **checks: Callable[[str, Any], object]) -> None:
+    """Check and normalise fields of a frozen record that are not None."""
+    known = {name: (check, getattr(record, name)) for name, check in checks.items()}
+    _set(record, **{name: check(name, value) for name, (check, value) in known.items() if value is not None})
+
+
+def _float32s(name: str, values: Sequence[float] | npt.NDArray[np.float32]) -> tuple[float, ...]:
     with np.errstate(over="ignore"):  # too large is refused as not finite
         numbers = tuple(float(str(value)) for value in np.asarray(values, dtype=np.float32).ravel())
     if not numbers or not all(map(math.isfinite, numbers)):
-        raise InputError(f"vector must hold finite numbers, at least one (got {len(numbers)} numbers)")
+        raise InputError(f"{name} must hold finite numbers, at least one (got {len(numbers)} numbers)")
     return numbers
 
 
@@ -287,15 +277,19 @@ Metric = float | int | None
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What an explanation is of, as it was at hand in the run; no file holds it.
-
-    Args:
-        classifier: The model.
-        attributes: The tensors of the user's graphs; None where labels are all there is.
-    """
+    """What an explanation is of, as it was at hand in the run; no file holds it."""
 
     classifier: Classifier
-    attributes: Attributes | None
+    attributes: Attributes | None  # the tensors of the user's graphs; none where labels are all there is
+
+
+@dataclass(frozen=True, eq=False)
+class AtHand:
+    """What goes with an explanation and is no part of what was found."""
+
+    facts: RunFacts = field(default_factory=RunFacts)
+    chooser: RuleChooser | StoredChooser | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,9 +311,7 @@ class Explanation:
         shortcuts: Rules that move the explained model and that models of other kinds do not believe; they cover nothing here.
         recourse: Kind of the recourses, "vectors" or "rules".
         changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
-        facts: Versions, seconds and memory of the run; two explanations are equal whatever these are.
-        chooser: Rules: chooses again; None where the table of rules is not at hand.
-        origin: The model and the tensors of the user's graphs; None where they are not at hand.
+        at_hand: Facts of the run, what chooses again, and the model; two explanations are equal whatever these are.
     """
 
     schema: Schema
@@ -333,12 +325,10 @@ class Explanation:
     shortcuts: tuple[CommonRecourse, ...] = ()
     recourse: str = "vectors"
     changes: str = "any"
-    facts: RunFacts = field(default_factory=RunFacts, compare=False)
-    chooser: RuleChooser | StoredChooser | None = field(default=None, compare=False, repr=False)
-    origin: Origin | None = field(default=None, compare=False, repr=False)
+    at_hand: AtHand = field(default_factory=AtHand, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        _set(self, **{name: json_values(name, getattr(self, name)) for name in ("parameters", "metrics")})
+        _check(self, parameters=json_values, metrics=json_values)
         _set(self, inputs={int(index): self.inputs[index] for index in sorted(self.inputs)})
         lists = ("recourses", "uncovered", "warnings", "notes", "shortcuts")
         _set(self, **{name: tuple(getattr(self, name)) for name in lists})
@@ -350,10 +340,24 @@ class Explanation:
 
     def using(self, **others: Any) -> Explanation:
         """The same explanation with other `facts`, `chooser` or `origin`; what was found is not checked again."""
-        assert others.keys() <= {"facts", "chooser", "origin"}
         found = copy.copy(self)
-        _set(found, **others)
+        _set(found, at_hand=replace(self.at_hand, **others))
         return found
+
+    @property
+    def facts(self) -> RunFacts:
+        """Versions, seconds and memory of the run."""
+        return self.at_hand.facts
+
+    @property
+    def chooser(self) -> RuleChooser | StoredChooser | None:
+        """Rules: chooses again; None where the table of rules is not at hand."""
+        return self.at_hand.chooser
+
+    @property
+    def origin(self) -> Origin | None:
+        """The model and the tensors of the user's graphs; None where they are not at hand."""
+        return self.at_hand.origin
 
     def choose(
         self,
@@ -387,17 +391,12 @@ class Explanation:
             confirmed: Count only results that most of the panel accept.
             min_truth: Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0 counts all.
         """
+        wishes = {name: value for name, value in locals().items() if name != "self"}
         if self.recourse != "rules":
             raise InputError("Only rules can be chosen again (got an explanation by vectors)")
         if self.chooser is None:
             raise InputError("choose needs the table of rules: take the result of fit, or of comrecgc.open_run")
-        chosen = self.chooser(
-            num_recourses=num_recourses, min_success=min_success, min_support=min_support, max_cost=max_cost,
-            max_changes=max_changes, forbidden_labels=forbidden_labels, forbidden_groups=forbidden_groups,
-            forbidden_kinds=forbidden_kinds, protected_labels=protected_labels, radii=radii, confirmed=confirmed,
-            min_truth=min_truth,
-        )  # fmt: skip
-        return chosen.using(origin=self.origin)
+        return self.chooser(**wishes).using(origin=self.origin)
 
     @property
     def coverage(self) -> float:
@@ -410,15 +409,18 @@ class Explanation:
         total = max(1, len(self.inputs))
         return tuple(covered / total for covered in accumulate(recourse.gain for recourse in self.recourses))
 
+    @property
+    def counterfactuals(self) -> tuple[list[Graph], list[Graph]]:
+        """The inputs that are covered, and what comes of each, recourse after recourse."""
+        members = [member for recourse in self.recourses for member in recourse.covered]
+        return [self.inputs[member.input].graph for member in members], [it.counterfactual for it in members]
+
     def covering(self, index: int) -> tuple[int, CoveredInput] | None:
         """The place of the first recourse that covers an input, and how it does; None for an uncovered one."""
         if index not in self.inputs:
             raise InputError(f"Not an index of an input (got {index})")
-        for place, recourse in enumerate(self.recourses):
-            for member in recourse.covered:
-                if member.input == index:
-                    return place, member
-        return None
+        members = ((place, member) for place, recourse in enumerate(self.recourses) for member in recourse.covered)
+        return next((found for found in members if found[1].input == index), None)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per recourse. Needs pandas."""
@@ -435,7 +437,7 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.folder import pyg_counterfactual
+        from comrecgc.explanation.display import pyg_counterfactual
 
         return pyg_counterfactual(self, index)
 
@@ -449,7 +451,7 @@ class Explanation:
         Args:
             index: Index in the dataset of an input that is covered.
         """
-        from comrecgc.explanation.folder import pyg_explanation
+        from comrecgc.explanation.display import pyg_explanation
 
         return pyg_explanation(self, index)
 
@@ -461,7 +463,7 @@ class Explanation:
 
     def to_json(self) -> str:
         """The text of `explanation.json`: the same for the same result, whatever the run's timings."""
-        from comrecgc.explanation.document import encode_explanation
+        from comrecgc.explanation.folder import encode_explanation
 
         return encode_explanation(self)
 
@@ -504,7 +506,7 @@ _LARGEST = 1e300
 
 def check_inputs(explanation: Explanation) -> None:
     """Names are text, and input graphs are as read from data over the named labels."""
-    schema = explanation.schema
+    schema, names = explanation.schema, explanation.schema.edge_label_names
     texts = (schema.dataset, *schema.label_names, *schema.class_names, *(schema.edge_label_names or ()))
     texts += (*explanation.warnings, *explanation.notes)
     texts += tuple(text for recourse in explanation.recourses for text in (recourse.summary, recourse.description))
@@ -513,19 +515,18 @@ def check_inputs(explanation: Explanation) -> None:
             text.encode()
         except (UnicodeEncodeError, AttributeError):
             raise InputError(f"Names and words must be text that UTF-8 can hold (got {text!r:.80})") from None
-    if len(explanation.schema.class_names) != 2:
-        raise InputError(f"class_names must be two, reject and accept (got {len(explanation.schema.class_names)})")
+    if len(schema.class_names) != 2:
+        raise InputError(f"class_names must be two, reject and accept (got {len(schema.class_names)})")
     for index, rejected in explanation.inputs.items():
         graph = rejected.graph
         if index < 0:
             raise InputError(f"Indices of inputs must not be negative (got {index})")
         if graph.next_id != graph.num_nodes or graph.ids[-1] != graph.num_nodes - 1:
             raise InputError(f"Inputs must be graphs as read from data, ids equal to positions (got input {index})")
-        _check_labels(f"input {index}", int(graph.labels.max()), len(explanation.schema.label_names))
-        if explanation.schema.edge_label_names is not None and graph.edge_labels is not None and graph.num_edges:
-            largest = int(graph.edge_labels.max())
-            if largest >= len(explanation.schema.edge_label_names):
-                raise InputError(f"Every edge label needs a name (got edge label {largest} in input {index})")
+        _check_labels(f"input {index}", int(graph.labels.max()), len(schema.label_names))
+        largest = -1 if names is None or graph.edge_labels is None else int(graph.edge_labels.max(initial=-1))
+        if names is not None and largest >= len(names):
+            raise InputError(f"Every edge label needs a name (got edge label {largest} in input {index})")
 
 
 def _check_labels(what: str, largest: int, num_labels: int) -> None:
@@ -620,7 +621,5 @@ def check_paths(explanation: Explanation) -> None:
 
 def same_graph(one: Graph, other: Graph) -> bool:
     """Whether labels, edges, ids and edge labels all agree."""
-    same_bonds = (one.edge_labels is None) == (other.edge_labels is None) and (
-        one.edge_labels is None or np.array_equal(one.edge_labels, other.edge_labels)  # type: ignore[arg-type]
-    )
-    return same_bonds and one == other and np.array_equal(one.ids, other.ids)
+    bonds = [None if graph.edge_labels is None else graph.edge_labels.tolist() for graph in (one, other)]
+    return bonds[0] == bonds[1] and one == other and np.array_equal(one.ids, other.ids)
