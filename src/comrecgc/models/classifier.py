@@ -5,7 +5,7 @@ A model may answer with a row of class scores, a single score, or a number with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -38,15 +38,10 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
-    """Answers of a classifier on some graphs.
+    """Answers of a classifier on some graphs."""
 
-    Args:
-        probability: Probability of accept, `[B]`.
-        explained: Mask of the graphs that are to be explained if rejected, `[B]`; None for all.
-    """
-
-    probability: FloatArray
-    explained: BoolArray | None = None
+    probability: FloatArray  # of accept, `[B]`
+    explained: BoolArray | None = None  # mask of the graphs that are to be explained if rejected, `[B]`; None for all
 
     @property
     def accepted(self) -> BoolArray:
@@ -121,42 +116,36 @@ class ScoreReading:
         cls,
         scores: FloatArray,
         *,
-        return_type: str | None,
-        target_class: int | None,
-        source_class: int | None = None,
+        return_type: str | None = None,
+        accept: int | str | None = None,
+        reject: int | None = None,
         decision: str | None = None,
         threshold: float | None = None,
-        accept: str | None = None,
     ) -> ScoreReading:
-        """The reading that fits answers on some graphs, `[B, K]`; arguments that are None are inferred from them.
-
-        Raises:
-            InputError: If they are ambiguous, or are not what the arguments say.
-        """
-        if threshold is None and accept is not None:
+        """The reading that fits answers on some graphs, `[B, K]`; arguments as of `as_classifier`, and those that are None are inferred from the answers."""
+        if threshold is None and isinstance(accept, str):
             raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
         if threshold is not None:
             if not np.isfinite(threshold):
                 raise InputError(f"threshold must be a finite number (got {threshold})")
-            if accept not in (None, "higher", "lower"):
+            if isinstance(accept, str) and accept not in ("higher", "lower"):
                 raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {accept!r})")
             if scores.shape[1] != 1:
                 raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
-            if target_class is not None or source_class is not None or return_type not in (None, "raw"):
+            if isinstance(accept, int) or reject is not None or return_type not in (None, "raw"):
                 raise InputError("threshold and a class must not both be given: a number has no classes (got both)")
             spread = float(np.std(scores)) or 1.0
             return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
         if decision is not None and decision not in DECISIONS:
             raise InputError(f"decision must be one of {', '.join(DECISIONS)} (got {decision!r})")
-        target = check_target_class(scores.shape[1], target_class)
-        if source_class is not None and (not 0 <= source_class < max(scores.shape[1], 2) or source_class == target):
-            raise InputError(
-                f"reject must lie in 0…{max(scores.shape[1], 2) - 1} and not be the target (got {source_class})"
-            )
+        assert not isinstance(accept, str)
+        target, largest = check_target_class(scores.shape[1], accept), max(scores.shape[1], 2) - 1
+        if reject is not None and (not 0 <= reject <= largest or reject == target):
+            raise InputError(f"reject must lie in 0…{largest} and not be the target (got {reject})")
         reading = cls(
             return_type=return_type or detect_return_type(scores),
             target_class=target,
-            source_class=source_class,
+            source_class=reject,
             decision=decision or "argmax",
         )
         reading.probability(scores)
@@ -225,6 +214,35 @@ def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | No
     return scores
 
 
+def choose_output(answer: Any, output: int | str | None) -> Any:
+    """The output that `output` names, or the whole answer."""
+    if output is None:
+        return answer
+    try:
+        named = isinstance(output, str) and not isinstance(answer, Mapping) and hasattr(answer, output)
+        return getattr(answer, str(output)) if named else answer[output]
+    except (TypeError, LookupError) as error:
+        raise InputError(f"output must name one of the model's outputs (got {output!r})") from error
+
+
+def find_output(answer: Any, num_graphs: int) -> int | str | None:
+    """The only one of several outputs with a row of scores per graph; None if there is a single output."""
+    several = isinstance(answer, tuple | Mapping) or (
+        isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
+    )
+    if not several:
+        return None
+    items = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
+    shapes = {key: tuple(value.shape) for key, value in items if hasattr(value, "shape")}
+    fitting = [key for key, shape in shapes.items() if len(shape) in (1, 2) and shape[0] == num_graphs]
+    if len(fitting) != 1:
+        found = ", ".join(f"{key!r}: {shape}" for key, shape in shapes.items())
+        raise InputError(
+            f"output must name the one of the model's outputs that holds the scores (got shapes {found or 'none'})"
+        )
+    return fitting[0]
+
+
 def detect_return_type(scores: FloatArray) -> str:
     """`raw`, `probs` or `log_probs`, if the scores `[B, K]` leave no doubt; otherwise an `InputError` asks for `return_type`."""
     within_unit = bool(((scores >= 0) & (scores <= 1)).all())
@@ -271,9 +289,8 @@ def class_probability(
     _check(scores, return_type)
     if scores.shape[1] == 1:
         single = scores[:, 0]
-        probability = {"raw": _sigmoid(single), "probs": single, "log_probs": np.exp(np.minimum(single, 0))}[
-            return_type
-        ]
+        readings = {"raw": _sigmoid(single), "probs": single, "log_probs": np.exp(np.minimum(single, 0))}
+        probability = readings[return_type]
         return probability if target_class == 1 else np.asarray(1 - probability)
     target, others = scores[:, target_class], np.delete(scores, target_class, axis=1)
     if return_type == "probs":

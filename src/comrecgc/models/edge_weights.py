@@ -30,12 +30,9 @@ class WeightedGraphs(Protocol):
     dtype: torch.dtype
 
     def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:
-        """Logarithm of the odds of accept of every graph, `[B]`.
+        """Logarithm of the odds of accept of every graph, `[B]`, given a weight of each undirected edge, `[M]`.
 
-        Args:
-            weights: Weight of each undirected edge, `[M]`.
-            degrees_follow: Whether gradients also pass through the degrees that normalise messages. A user's module
-                ignores it.
+        With `degrees_follow` gradients also pass through the degrees that normalise messages; a user's module ignores it.
         """
         ...
 
@@ -45,12 +42,7 @@ class WeightedGraphs(Protocol):
 
 
 def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs:
-    """Bind a batch of graphs to a classifier, so that their edges can be weighted.
-
-    Args:
-        classifier: A `GraphClassifier`, or a torch module that takes edge weights (see `as_classifier`).
-        batch: The graphs.
-    """
+    """Bind a batch of graphs to a `GraphClassifier` or a torch module that takes edge weights, so that their edges can be weighted."""
     check_labels(batch, classifier.num_labels)
     if isinstance(classifier, GraphClassifier):
         return _NetworkGraphs(classifier, batch)
@@ -124,12 +116,7 @@ class _ModuleGraphs:
 
 
 def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:
-    """Refuse a classifier that ignores edge weights, or that scores weights of 1 unlike no weights.
-
-    Args:
-        classifier: The classifier.
-        batch: Graphs to test it on; graphs without edges show nothing.
-    """
+    """Refuse a classifier that ignores edge weights, or that scores weights of 1 unlike no weights; graphs without edges show nothing."""
     graphs = weighted_graphs(classifier, batch)
     if len(batch.edges) == 0:
         return

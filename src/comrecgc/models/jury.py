@@ -106,30 +106,17 @@ class Juror:
     unseen: FloatArray  # answers for the data, `[n]`, each by the copy that was not trained on the graph
     skill: float  # how good these are: balanced accuracy, or the share of the variance of numbers
 
-    def probability(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
-        """Its answer for each graph, `[B]`; `folds` are the parts that they come from."""
-        return answer_by_fold(self.models, self.counts.count(batch), folds)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Jury:
-    """Members that choose and members that report.
+    """Members that choose and members that report."""
 
-    Args:
-        choosing: Members by which recourses are chosen.
-        reporting: Members that take no part in a choice.
-        folds: The part of the data that each graph belongs to, `[n]`.
-        targets: What they were trained on, `[n]`: which graphs have the class accept, or numbers.
-        places: Place in that data of each graph of a larger dataset, `[total]`; None where both are the same.
-        guests: Models that the user brings; they report too.
-    """
-
-    choosing: tuple[Juror, ...]
-    reporting: tuple[Juror, ...]
-    folds: npt.NDArray[np.int64]
-    targets: npt.NDArray[Any]
-    places: npt.NDArray[np.int64] | None = None
-    guests: tuple[Classifier, ...] = ()
+    choosing: tuple[Juror, ...]  # members by which recourses are chosen
+    reporting: tuple[Juror, ...]  # members that take no part in a choice
+    folds: npt.NDArray[np.int64]  # the part of the data that each graph belongs to, `[n]`
+    targets: npt.NDArray[Any]  # what they were trained on, `[n]`: which graphs have the class accept, or numbers
+    places: npt.NDArray[np.int64] | None = None  # place in that data of each graph of a larger dataset, `[total]`
+    guests: tuple[Classifier, ...] = ()  # models that the user brings; they report too
 
     def spread(self, places: npt.NDArray[np.int64], total: int) -> Self:
         """The same for a sample of a larger dataset, whose graphs are known by their places in it."""
@@ -138,43 +125,29 @@ class Jury:
         return replace(self, folds=np.where(np.isin(np.arange(total), places), self.folds[within], 0), places=within)
 
     @cached_property
-    def _choosing_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in self.choosing], self.targets)
-
-    @cached_property
-    def _reporting_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in self.reporting], self.targets)
+    def _stacks(self) -> tuple[Stack, Stack]:
+        """Of members that choose, and of members that report."""
+        ours, theirs = ([member.unseen for member in some] for some in (self.choosing, self.reporting))
+        return Stack.of(ours, self.targets), Stack.of(theirs, self.targets)
 
     def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64], starts: FloatArray | None = None) -> FloatArray:
         """How likely each graph truly is of the class accept, according to the members that choose, `[B]`.
 
-        Args:
-            batch: The graphs.
-            folds: The part of the data that each was made from, `[B]`.
-            starts: What a jury for numbers knows of the graphs that they were made from; classes need nothing.
+        `folds` are the parts of the data that each was made from, `[B]`; `starts` is for a jury for numbers.
         """
         del starts
-        return self._choosing_stack.probability(ask_members(self.choosing, batch, folds))
+        return self._stacks[0].probability(ask_members(self.choosing, batch, folds))
 
     def report(
         self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = (), known: FloatArray | None = None
     ) -> JuryReport:  # fmt: skip
-        """What is to be said of results that are shown.
-
-        Args:
-            before: The inputs.
-            after: What each became.
-            folds: The part of the data that each belongs to, `[B]`.
-            others: Further models that took no part in the choice.
-            known: What was measured of them; classes need nothing.
-        """
+        """What is to be said of inputs and what each became; `others` are further models that took no part in the choice, `known` is for a jury for numbers."""
         del known
         said = ask_members((*self.choosing, *self.reporting), after, folds)
         earlier = ask_members(self.reporting, before, folds)
         chose, later = said[:, : len(self.choosing)], said[:, len(self.choosing) :]
         # The estimate that chose is too high for what it chose. Where the others do not share it, hardly anything is left of the harmonic mean.
-        ours, theirs = self._choosing_stack.probability(chose), self._reporting_stack.probability(later)
-        expected = 2 * ours * theirs / np.maximum(ours + theirs, 1e-9)
+        expected = harmonic_mean(self._stacks[0].probability(chose), self._stacks[1].probability(later))
         for model in (*self.guests, *others):
             earlier = np.c_[earlier, model.accept_probability(before)]
             later = np.c_[later, model.accept_probability(after)]
@@ -195,19 +168,18 @@ class Jury:
         return f"{chose} choose; {took_no_part} took no part and report"
 
 
+def harmonic_mean(ours: FloatArray, theirs: FloatArray) -> FloatArray:
+    """Hardly anything is left of it where the two do not agree."""
+    return np.asarray(2 * ours * theirs / np.maximum(ours + theirs, 1e-9))
+
+
 @dataclass(frozen=True, eq=False)
 class JuryReport:
-    """What a jury says of some results.
+    """What a jury says of some results."""
 
-    Args:
-        expected: How likely each truly is of the class accept: the harmonic mean of what members that chose and members that did not say, `[B]`.
-        heard: Which reporting members reject the input, so that their word counts, `[B, m]`.
-        agree: Which of those accept the result, `[B, m]`.
-    """
-
-    expected: FloatArray
-    heard: npt.NDArray[np.bool_]
-    agree: npt.NDArray[np.bool_]
+    expected: FloatArray  # how likely each is of the class accept: harmonic mean of members that chose and that did not, `[B]`
+    heard: npt.NDArray[np.bool_]  # which reporting members reject the input, so that their word counts, `[B, m]`
+    agree: npt.NDArray[np.bool_]  # which of those accept the result, `[B, m]`
 
     @property
     def confirmed(self) -> npt.NDArray[np.bool_]:
@@ -265,13 +237,7 @@ def train_jury(
 ) -> tuple[Jury | None, str]:
     """Train a jury on the classes of some graphs, and a sentence on it; None and the reason where that cannot be.
 
-    Args:
-        dataset: Graphs with their classes.
-        has_classes: Whether the classes are true ones.
-        seed: Of the parts of the data and of the trees.
-        jobs: Copies trained at a time; the jury does not depend on it.
-        deadline: When to give up, in seconds of `time.monotonic`.
-        progress: Called after each member.
+    `has_classes` tells whether the classes are true ones; `deadline` is in seconds of `time.monotonic`. The jury does not depend on `jobs`.
     """
     accepted = np.asarray(dataset.classes) == 1
     fewest = int(min(accepted.sum(), (~accepted).sum()))
@@ -350,9 +316,8 @@ def train_copies(
             return kind.make(seed).fit(table[rows], accepted[rows])
 
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # threads share the filters: what scikit-learn silences in one, it would utter in another
+        # Threads share the filters: what scikit-learn silences in one, it would utter in another.
+        warnings.simplefilter("ignore")
         with ThreadPoolExecutor(max(1, jobs)) as pool:
             return tuple(pool.map(train, range(NUM_FOLDS)))
 
@@ -523,13 +488,7 @@ def smallest_rings(neighbours, ptr, most):  # type: ignore[no-untyped-def]
     """
     num = len(ptr) - 1
     found = np.zeros(num, np.int32)
-    seen, depth, branch, parent = (
-        np.full(num, -1),
-        np.zeros(num, np.int64),
-        np.zeros(num, np.int64),
-        np.zeros(num, np.int64),
-    )
-    queue = np.empty(num, np.int64)
+    seen, depth, branch, parent, queue = np.full((5, num), -1)
     for root in range(num):
         best, head, tail = most + 1, 0, 1
         queue[0], seen[root], depth[root], parent[root] = root, root, 0, -1

@@ -354,8 +354,11 @@ class GraphClassifier(torch.nn.Module):
 
 
 @contextmanager
-def evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
-    """Switch a module to evaluation mode without gradients; on leaving, every submodule is in its former mode again."""
+def evaluation_mode(model: Any) -> Iterator[None]:
+    """Switch a module to evaluation mode without gradients; on leaving, every submodule is in its former mode again. A function stays as it is."""
+    if not isinstance(model, torch.nn.Module):
+        yield
+        return
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -380,13 +383,7 @@ _FIRST_WEIGHT = {
 
 
 def save_classifier(model: GraphClassifier, path: Path, facts: dict[str, Any]) -> None:
-    """Write `path` (safetensors) and the JSON file beside it.
-
-    Args:
-        model: The classifier.
-        path: A file name ending in `.safetensors`.
-        facts: Further facts to store: label names, split, accuracy …
-    """
+    """Write `path` (safetensors) and the JSON file beside it, with further facts: label names, split, accuracy …"""
     table = model.features.cpu().numpy()
     is_one_hot = table.shape[0] == table.shape[1] and np.array_equal(table, np.eye(len(table)))
     sizes = {
