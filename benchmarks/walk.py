@@ -25,8 +25,8 @@ from comrecgc.algorithms.paper.algorithm import ShardedWalk
 from comrecgc.algorithms.paper.walk import MultiHeadWalk
 from comrecgc.graphs import Graph, GraphBatch, simplify_path
 from comrecgc.models import Greed
+from comrecgc.run import bars
 from comrecgc.scoring import NeighbourhoodScorer
-from comrecgc.terminal import bars
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """The modules that a molecule passes from a table to the report: python benchmarks/way.py [--source src] [--listed]
 
 Runs `comrecgc explain` on a table of planted molecules and records every function of the package when it is first called. A *step* is a first call of a
-public function from another module. A module is *entered twice* if steps lead into it from more than one module. Modules of `graphs`, `run`, `errors` and
-`terminal` are passed, but are no stations of the way: they define what all others speak of. Calls made while a module is being imported (decorators of classes,
+public function from another module. A module is *entered twice* if steps lead into it from more than one module. Modules of `graphs`, `run` and `errors`
+are passed, but are no stations of the way: they define what all others speak of. Calls made while a module is being imported (decorators of classes,
 tables of names) do not count: no molecule is on its way then. `--source` traces another checkout, to compare two states. Compiled code is not seen.
 """
 

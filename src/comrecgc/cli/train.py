@@ -8,33 +8,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from comrecgc.cli.app import (
-    Cluster,
-    Command,
-    DataRoot,
-    Dataset,
-    Jobs,
-    Resume,
-    Seed,
-    app,
-    guarded,
-    read_data,
-    reading_data,
-)
+from comrecgc.cli import app as cli
 from comrecgc.errors import InputError
-from comrecgc.terminal import bars, out
+from comrecgc.run import RunContext, bars, only_writer_in, out, write_text
 
 train = typer.Typer(help="Train what an explanation needs: a classifier to explain, an embedder to measure with.")
-app.add_typer(train, name="train", no_args_is_help=True)
+cli.app.add_typer(train, name="train", no_args_is_help=True)
 _saved_as = partial(typer.Option, "--out", help="A .safetensors file; its facts go beside it.")
 
 
-@train.command("classifier", cls=Command)
-@reading_data
-@guarded
+@cli.command("classifier", of=train)
 def train_classifier_command(
-    dataset: Dataset,
-    reading: dict[str, Any],
+    data: cli.Data,
     model: Annotated[Literal["gcn", "gat", "sage", "gin"], typer.Option(help="Architecture.")] = "gcn",
     output: Annotated[Path | None, _saved_as(show_default="DATASET-MODEL.safetensors")] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Most epochs.")] = 1000,
@@ -44,13 +29,12 @@ def train_classifier_command(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Let both classes count the same, however many graphs they have.")
     ] = False,
-    seed: Seed = 0,
-    data_root: DataRoot = None,
+    seed: cli.Seed = 0,
 ) -> None:
     """Train the classifier to be explained: three convolutions, max pool, one linear layer, as in the paper."""
     from comrecgc.models import ClassifierTraining, train_classifier
 
-    loaded = read_data(dataset, data_root, reading)
+    loaded = cli.read_data(data)
     path = output or Path(f"{loaded.name}-{model}.safetensors")
     settings = ClassifierTraining(model=model, epochs=epochs, patience=patience or None, seed=seed, balanced=balanced)
     with bars() as bar:
@@ -65,37 +49,27 @@ def train_classifier_command(
     out.print(f"saved to {path}", soft_wrap=True, markup=False)
 
 
-@train.command("embedder", cls=Command)
-@reading_data
-@guarded
+@cli.command("embedder", of=train)
 def train_embedder_command(
-    dataset: Dataset,
-    reading: dict[str, Any],
+    data: cli.Data,
     output: Annotated[Path | None, _saved_as(show_default="DATASET-greed.safetensors")] = None,
     effort: Annotated[
         float, typer.Option(min=0.001, help="1 takes minutes; less is quicker, more is more exact.")
     ] = 1.0,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    data_root: DataRoot = None,
+    seed: cli.Seed = 0,
+    jobs: cli.Jobs = None,
+    cluster: cli.Cluster = None,
 ) -> None:
     """Train GREED, the embedding whose distances stand for graph edit distances; no licensed solver is needed."""
     from comrecgc.models import EmbedderTraining, train_embedder
-    from comrecgc.run import RunContext
 
-    loaded = read_data(dataset, data_root, reading)
+    loaded = cli.read_data(data)
     path, context = output or Path(f"{loaded.name}-greed.safetensors"), RunContext(jobs=jobs, cluster=cluster)
     with bars() as bar:
-        model = train_embedder(
-            loaded.graphs,
-            loaded.num_labels,
-            EmbedderTraining(effort=effort, seed=seed, jobs=context.num_jobs),
-            out=path,
-            facts={"dataset": loaded.name, "label_names": list(loaded.label_names)},
-            progress=bar,
-            engine=context.engine,
-        )
+        training = EmbedderTraining(effort=effort, seed=seed, jobs=context.num_jobs)
+        facts = {"dataset": loaded.name, "label_names": list(loaded.label_names)}
+        how: dict[str, Any] = {"facts": facts, "progress": bar, "engine": context.engine}
+        model = train_embedder(loaded.graphs, loaded.num_labels, training, out=path, **how)
     for kind, error in model.facts["held_out"].items():
         out.print(
             f"{loaded.name} greed, {kind} pairs not trained on: error {error['rmse']:.2f} "
@@ -107,8 +81,7 @@ def train_embedder_command(
 # `comrecgc reproduce`: the paper's tables and figures.
 
 
-@app.command(cls=Command)
-@guarded
+@cli.command()
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(help="What to reproduce; `--list` names them, `all` is every one.")
@@ -128,15 +101,13 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained."),
     ] = None,
-    jobs: Jobs = None,
-    data_root: DataRoot = None,
-    resume: Resume = False,
+    jobs: cli.Jobs = None,
+    data_root: cli.DataRoot = None,
+    resume: cli.Resume = False,
 ) -> None:
     """Regenerate the paper's tables and figures, each cell beside what the paper printed."""
     import os
     from dataclasses import replace
-
-    from comrecgc.run import only_writer_in, write_text
 
     try:
         from comrecgc_reproduction import ALL, EXPERIMENTS, Runner, experiments_of, scale_of

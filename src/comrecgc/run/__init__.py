@@ -1,6 +1,19 @@
 """How a run goes: context, clock, engine (threads, processes, dask); files written whole or not at all, without pickle."""
 
-from comrecgc.run.context import Clock, RunContext, available_cores, one_thread, peak_memory, reproducible, versions
+from comrecgc.run.context import (
+    Clock,
+    Lines,
+    Progress,
+    RunContext,
+    available_cores,
+    bars,
+    err,
+    one_thread,
+    out,
+    peak_memory,
+    reproducible,
+    versions,
+)
 from comrecgc.run.engine import Engine, LocalEngine
 from comrecgc.run.files import (
     FOLDER_LOCK,
@@ -29,4 +42,3 @@ from comrecgc.run.files import (
     write_text,
     writing_weights,
 )
-from comrecgc.terminal import Progress
