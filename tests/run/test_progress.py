@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from comrecgc.run import Lines, RunContext, bars
+from comrecgc.run import RunContext, bars
+from comrecgc.run.context import Lines
 
 
 def test_bars_go_to_stderr_with_count_and_word(capsys: pytest.CaptureFixture[str]) -> None:

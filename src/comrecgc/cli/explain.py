@@ -417,12 +417,6 @@ def _reach(explanation: Explanation) -> str:
 
 def rule_figures(explanation: Explanation) -> list[str]:
     """What else is to be said of rules: held out, confirmed, and how much better a choice could be."""
-    metrics = explanation.metrics
-    known = {
-        name: value
-        for name in ("expected_true", "jury_share", "held_out_coverage", "confirmed_coverage", "coverage_bound")
-        if (value := metrics.get(name)) is not None
-    }
     several = explanation.facts.facts.get("agree") is True
     texts = {
         "expected_true": "{:.0%} of the results are expected to come true",
@@ -431,6 +425,7 @@ def rule_figures(explanation: Explanation) -> list[str]:
         "confirmed_coverage": "all models accept {:.1%}" if several else "most of the panel confirm {:.1%}",
         "coverage_bound": "no choice of as many rules turns more than {:.1%}",
     }
+    known = {name: value for name in texts if (value := explanation.metrics.get(name)) is not None}
     if explanation.recourse != "rules" or not known:
         return []
     return ["; ".join(texts[name].format(value) for name, value in known.items())]

@@ -98,13 +98,11 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def num_nodes(self) -> int:
-        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
-        return sum(graph.num_nodes for graph in self.graphs) if packed is None else packed.num_nodes
+        return sum(len(part.labels) for part in _parts(self.graphs))
 
     @property
     def num_edges(self) -> int:
-        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
-        return sum(graph.num_edges for graph in self.graphs) if packed is None else packed.num_edges
+        return sum(len(part.edges) for part in _parts(self.graphs))
 
     @property
     def is_molecular(self) -> bool:
@@ -309,15 +307,9 @@ def choose_classes(
     source: str,
     known: Sequence[int] | None = None,
 ) -> ChosenClasses:
-    """Read the values of a dataset's classes as reject and accept.
+    """Read the values of a dataset's classes, `[B]`, as reject and accept, which are given by value or name: by default the larger of two, and all others.
 
-    Args:
-        values: Raw class of each graph, `[B]`.
-        accept: The class that means accept, by value or name; None for the larger of two.
-        reject: The class that means reject; None for all others.
-        names: Names of raw classes.
-        source: Where the values come from, for errors.
-        known: All classes, where some may not occur in `values`; None for those that occur.
+    `names` are those of raw classes, and `known` all classes, where some may not occur; `source` is for errors.
     """
     distinct = np.unique(values).tolist() if known is None else list(known)
     if len(distinct) < 2:

@@ -161,26 +161,13 @@ def paper_theta(name: str) -> float:
 
 
 def load_benchmark(name: str, root: str | Path | None = None, *, reading: GraphReading | None = None) -> GraphDataset:
-    """Load one of the paper's benchmarks, filtered as in the paper.
-
-    Args:
-        name: One of `BENCHMARKS`, in any case.
-        root: Folder to look in before `$COMRECGC_DATA` and the user's cache.
-        reading: Other classes than the paper's, or node attributes to be cut into ranges.
-
-    Raises:
-        InputError: If the name is not a benchmark, or its archive cannot be found, downloaded or read.
-    """
+    """Load one of the paper's benchmarks, filtered as in the paper; `reading` may ask for other classes, or for node attributes cut into ranges."""
     key = name.lower()
     if key not in _ARCHIVES:
         raise InputError(f"A benchmark is one of {', '.join(BENCHMARKS)} (got {name!r})")
     meaning, reading = _MEANINGS[key], reading or GraphReading()
-    data = read_tu(
-        find_archive(_ARCHIVES[key], root),
-        _ARCHIVES[key],
-        numbers=reading.threshold is not None,
-        attributes=bool(reading.bins),
-    )
+    archive, numbers = find_archive(_ARCHIVES[key], root), reading.threshold is not None
+    data = read_tu(archive, _ARCHIVES[key], numbers=numbers, attributes=bool(reading.bins))
     return make_dataset(data, meaning, name=key, reading=reading)
 
 
@@ -222,9 +209,8 @@ def make_dataset(
     class_of = np.full(len(data.targets), -1, dtype=np.int8)
     class_of[chosen.kept] = chosen.classes
     kept_graphs = kept_graphs[class_of[kept_graphs] >= 0]
-    new_label = np.maximum(
-        np.cumsum(kept_labels, dtype=np.int32) - 1, 0
-    )  # a dropped label only occurs in dropped graphs
+    # A dropped label only occurs in dropped graphs.
+    new_label = np.maximum(np.cumsum(kept_labels, dtype=np.int32) - 1, 0)
     bonds, edge_label_names = _edge_labels(data)
     graphs = data.graphs.relabel(new_label, bonds)
     names = tuple(label for label, kept in zip(names, kept_labels, strict=True) if kept)
@@ -253,13 +239,8 @@ def _classes(
     if meaning.reject is not None and reading.accept is None and reading.reject is None:
         accepted = ~np.isin(data.targets, list(meaning.reject))
         return all_classes(accepted, meaning.class_names or ("reject", "accept"))
-    chosen = choose_classes(
-        data.targets,
-        accept=reading.accept,
-        reject=reading.reject,
-        names=data.maps.classes,
-        source=meaning.source or name,
-    )
+    names, source = data.maps.classes, meaning.source or name
+    chosen = choose_classes(data.targets, accept=reading.accept, reject=reading.reject, names=names, source=source)
     if reading.accept is None and reading.reject is None:
         said = f"To be reached is {chosen.class_names[1]!r}, the larger of two; accept (--accept) would choose another."
         return replace(chosen, notes=(said, *chosen.notes))

@@ -67,16 +67,10 @@ class TUData:
 
 
 def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False, attributes: bool = False) -> TUData:
-    """Read a dataset in the TU format.
+    """Read a dataset in the TU format from a folder or zip archive; `name` is the NAME its files begin with, needed if there are several datasets.
 
-    Args:
-        path: Folder or zip archive with the files.
-        name: The NAME its files begin with, in any case; needed if there are several datasets.
-        numbers: Whether targets are numbers, from the first column of `NAME_graph_attributes.txt`, instead of classes.
-        attributes: Whether to read the numbers at the nodes; otherwise their columns are only counted.
-
-    Raises:
-        InputError: If a file is missing, damaged, or breaks a rule of the format; the file and line are named.
+    Targets are classes, or `numbers` from the first column of `NAME_graph_attributes.txt`. Without `attributes` the columns of numbers at the nodes are only
+    counted.
     """
     files = open_files(Path(path))
     name = _dataset_name(files, name or files.path.stem)

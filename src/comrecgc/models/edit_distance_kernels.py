@@ -80,14 +80,8 @@ def solve(left, right, image, sweeps, seed):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def highest_gain(left, right):  # type: ignore[no-untyped-def]
     """No mapping gains more: every label in common, and every edge of the side that has fewer."""
-    common, ours, theirs, i, k = 0, np.sort(left.labels), np.sort(right.labels), 0, 0
-    while i < len(ours) and k < len(theirs):
-        if ours[i] == theirs[k]:
-            common, i, k = common + 1, i + 1, k + 1
-        elif ours[i] < theirs[k]:
-            i += 1
-        else:
-            k += 1
+    size = max(left.labels.max(), right.labels.max()) + 1
+    common = np.minimum(np.bincount(left.labels, minlength=size), np.bincount(right.labels, minlength=size)).sum()
     return common + min(len(left.head), len(right.head))
 
 
@@ -124,17 +118,10 @@ def adjacency(side):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def complete(image, num_left, num_right):  # type: ignore[no-untyped-def]
     """A permutation of the right nodes that starts with the images of the left ones."""
-    full = np.empty(num_right, dtype=np.int64)
     used = np.zeros(num_right, dtype=np.bool_)
     for i in range(num_left):
-        full[i] = image[i]
         used[image[i]] = True
-    place = num_left
-    for k in range(num_right):
-        if not used[k]:
-            full[place] = k
-            place += 1
-    return full
+    return np.concatenate((image[:num_left], np.flatnonzero(~used)))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -21,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
+from comrecgc import run
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, pointers
@@ -28,17 +30,7 @@ from comrecgc.models.edit_distance import SWEEPS
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
 from comrecgc.models.networks import GraphTensors, evaluation_mode
 from comrecgc.models.training import CachedModel, ModelFile, data_fingerprint
-from comrecgc.run import (
-    Engine,
-    LocalEngine,
-    Progress,
-    check_alphabet,
-    load_checked,
-    load_model,
-    one_thread,
-    save_weights,
-    writing_weights,
-)
+from comrecgc.run import Engine, LocalEngine, Progress, save_weights
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -79,15 +71,7 @@ def as_embedder(embedder: Embedder | Callable[[Sequence[Graph]], Any]) -> Embedd
 
 
 class Greed(nn.Module):
-    """The embedding network; names of its parameters are those of the released checkpoints.
-
-    Args:
-        num_labels: Size of the node label alphabet.
-        num_layers: Number of GIN layers.
-        width: Width of every layer.
-        output_width: Width of the embedding.
-        head_widths: Widths of the head's hidden layers; `(width,)` by default, as released.
-    """
+    """The embedding network; names of its parameters are those of the released checkpoints. `head_widths` are those of the head's hidden layers."""
 
     def __init__(
         self,
@@ -173,13 +157,12 @@ def load_embedder(path: str | Path, *, label_names: Sequence[str] | None = None)
         label_names: Names of the data's node labels; an embedder for another alphabet is refused.
     """
     path = Path(path)
-    state, facts = load_model(path, kind=KIND)
+    state, facts = run.load_model(path, kind=KIND)
     state = {name.removeprefix("embed_model."): tensor for name, tensor in state.items()}
-    sizes = _sizes(state, path)
-    model = load_checked(lambda: Greed(**sizes), state, path, "GREED embedder")
-    check_alphabet(path, facts, model.num_labels, label_names)
+    model = run.load_checked(partial(Greed, **_sizes(state, path)), state, path, "GREED embedder")
+    run.check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
-    return model.eval()
+    return model
 
 
 def _sizes(state: dict[str, Tensor], path: Path) -> dict[str, Any]:
@@ -314,10 +297,10 @@ def train_embedder(
         said: Progress = lambda what, *rest: report(f"{what}, {name}", *rest)
         return generator.generate(some, num_labels, seed=training.seed, progress=said, deadline=by)
 
-    with writing_weights(out):
+    with run.writing_weights(out):
         groups = groups_of("train", train, training.generator(engine), labelled_by)
         cut_short = labelled_by is not None and time.monotonic() >= labelled_by
-        with one_thread():
+        with run.one_thread():
             model, is_whole = _Fit(training, num_labels, groups, report).run(fitted_by)
         measured = groups_of("test", test, _measured(training, engine), measured_by)
         model.facts = {

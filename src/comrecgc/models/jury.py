@@ -50,48 +50,37 @@ class Kind:
 
     name: str  # what it is called
     radius: int  # largest radius of the neighbourhoods that it counts
-    make: Callable[[int], Any]  # a new model, by a seed
+    model: str  # its name in scikit-learn
+    options: dict[str, Any]
 
-
-def linear_kind(name: str, radius: int, model: str, **options: Any) -> Kind:
-    """A linear model of scikit-learn on scaled counts."""
-
-    def make(_: int) -> Any:
-        from sklearn import linear_model
+    def make(self, seed: int) -> Any:
+        """A new model: trees, or a linear one on scaled counts."""
+        from sklearn import ensemble, linear_model
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import MaxAbsScaler
 
-        return make_pipeline(MaxAbsScaler(), getattr(linear_model, model)(**options))
-
-    return Kind(name, radius, make)
-
-
-def tree_kind(name: str, radius: int, model: str, **options: Any) -> Kind:
-    """Trees of scikit-learn."""
-
-    def make(seed: int) -> Any:
-        from sklearn import ensemble
-
-        return getattr(ensemble, model)(random_state=seed, **options)
-
-    return Kind(name, radius, make)
+        if hasattr(ensemble, self.model):
+            return getattr(ensemble, self.model)(random_state=seed, **self.options)
+        return make_pipeline(MaxAbsScaler(), getattr(linear_model, self.model)(**self.options))
 
 
 BOOSTING: dict[str, Any] = {"learning_rate": 0.15, "max_leaf_nodes": 15, "min_samples_leaf": 5}
 _LOGISTIC: dict[str, Any] = {"C": 3.0, "class_weight": "balanced", "max_iter": 300}
 _FOREST: dict[str, Any] = {"n_estimators": _TREES, "class_weight": "balanced_subsample"}
 
+_BALANCED: dict[str, Any] = {"class_weight": "balanced"}
+
 CHOOSING = (
-    linear_kind("logistic regression", 1, "LogisticRegression", **_LOGISTIC),
-    tree_kind("random forest", 1, "RandomForestClassifier", **_FOREST),
-    tree_kind("boosted trees", 1, "HistGradientBoostingClassifier", max_iter=_TREES, class_weight="balanced", **BOOSTING),
-)  # fmt: skip
+    Kind("logistic regression", 1, "LogisticRegression", _LOGISTIC),
+    Kind("random forest", 1, "RandomForestClassifier", _FOREST),
+    Kind("boosted trees", 1, "HistGradientBoostingClassifier", {"max_iter": _TREES} | _BALANCED | BOOSTING),
+)
 """Kinds that estimate the truth of every result, by which recourses are chosen."""
 
 REPORTING = (
-    linear_kind("logistic regression of wider neighbourhoods", 2, "LogisticRegression", **_LOGISTIC),
-    tree_kind("extra trees", 1, "ExtraTreesClassifier", n_estimators=_TREES, class_weight="balanced"),
-    tree_kind("random forest of wider neighbourhoods", 2, "RandomForestClassifier", **_FOREST),
+    Kind("logistic regression of wider neighbourhoods", 2, "LogisticRegression", _LOGISTIC),
+    Kind("extra trees", 1, "ExtraTreesClassifier", {"n_estimators": _TREES} | _BALANCED),
+    Kind("random forest of wider neighbourhoods", 2, "RandomForestClassifier", _FOREST),
 )
 """Kinds that take no part in any choice, and are asked about what is shown."""
 

@@ -414,7 +414,7 @@ def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = Non
     )
     check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
-    return model.eval()
+    return model
 
 
 def _sizes(state: dict[str, Tensor], path: Path) -> tuple[str, int, int]:
@@ -423,14 +423,11 @@ def _sizes(state: dict[str, Tensor], path: Path) -> tuple[str, int, int]:
     for architecture, name in _FIRST_WEIGHT.items():
         if name in state and state[name].ndim == 2 and (architecture == "gat") == has_attention:
             if "fc.weight" not in state or state["fc.weight"].shape[:1] != (NUM_CLASSES,):
-                raise InputError(f"{path} must classify into {NUM_CLASSES} classes (got fc.weight of {_shape(state)})")
+                shape = str(tuple(state["fc.weight"].shape)) if "fc.weight" in state else "none"
+                raise InputError(f"{path} must classify into {NUM_CLASSES} classes (got fc.weight of {shape})")
             hidden, width = state[name].shape
             return architecture, hidden, width
     raise InputError(f"{path} must be a classifier with convs.0 (got {', '.join(list(state)[:3]) or 'nothing'})")
-
-
-def _shape(state: dict[str, Tensor]) -> str:
-    return str(tuple(state["fc.weight"].shape)) if "fc.weight" in state else "none"
 
 
 def _features(facts: dict[str, Any], width: int, path: Path) -> npt.NDArray[np.float32] | int:

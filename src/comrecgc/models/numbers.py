@@ -108,15 +108,15 @@ _MOST_PAIRS = 150  # of a rule that are weighed
 _LEVELS = np.linspace(0.0025, 0.9975, 200)
 
 CHOOSING = (
-    jury.linear_kind("ridge regression of wider neighbourhoods", 2, "Ridge", alpha=1.0),
-    jury.tree_kind("random forest", 1, "RandomForestRegressor", **_FOREST),
-    jury.tree_kind("boosted trees", 1, "HistGradientBoostingRegressor", max_iter=80, **jury.BOOSTING),
+    jury.Kind("ridge regression of wider neighbourhoods", 2, "Ridge", {"alpha": 1.0}),
+    jury.Kind("random forest", 1, "RandomForestRegressor", _FOREST),
+    jury.Kind("boosted trees", 1, "HistGradientBoostingRegressor", {"max_iter": 80} | jury.BOOSTING),
 )
 """Kinds that estimate every change, by which recourses are chosen."""
 
 REPORTING = (
-    jury.linear_kind("ridge regression", 1, "Ridge", alpha=1.0),
-    jury.tree_kind("extra trees of wider neighbourhoods", 2, "ExtraTreesRegressor", **_FOREST),
+    jury.Kind("ridge regression", 1, "Ridge", {"alpha": 1.0}),
+    jury.Kind("extra trees of wider neighbourhoods", 2, "ExtraTreesRegressor", _FOREST),
 )
 """Kinds that take no part in any choice, and are asked about what is shown."""
 

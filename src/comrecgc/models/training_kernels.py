@@ -249,28 +249,6 @@ def normalise_backward(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def add_relu(x, bias):  # type: ignore[no-untyped-def]
-    """`x = relu(x + bias)` in place."""
-    zero = x.dtype.type(0)
-    for i in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            x[i, c] = max(x[i, c] + bias[c], zero)
-
-
-@numba.njit(cache=True, nogil=True)
-def add_relu_backward(out, grad, grad_bias):  # type: ignore[no-untyped-def]
-    """`grad = 0` in place wherever `out` is not positive; what is left of each column adds up to `grad_bias [C]`."""
-    total = np.zeros(out.shape[1])
-    zero = out.dtype.type(0)
-    for i in range(out.shape[0]):
-        for c in range(out.shape[1]):
-            grad[i, c] = grad[i, c] if out[i, c] > zero else zero
-            total[c] += grad[i, c]
-    for c in range(out.shape[1]):
-        grad_bias[c] = total[c]
-
-
-@numba.njit(cache=True, nogil=True)
 def cross_entropy(logits, targets, grad):  # type: ignore[no-untyped-def]
     """Mean cross entropy of the rows, and its gradient in `grad [B, K]`."""
     count, classes = logits.shape

@@ -2,7 +2,8 @@
 
 from comrecgc.run.context import (
     Clock,
-    Lines,
+    Engine,
+    LocalEngine,
     Progress,
     RunContext,
     available_cores,
@@ -14,7 +15,6 @@ from comrecgc.run.context import (
     reproducible,
     versions,
 )
-from comrecgc.run.engine import Engine, LocalEngine
 from comrecgc.run.files import (
     FOLDER_LOCK,
     Arrays,
@@ -26,6 +26,7 @@ from comrecgc.run.files import (
     load_arrays,
     load_checked,
     load_model,
+    load_torch,
     load_weights,
     only_writer_in,
     only_writer_of,
