@@ -57,7 +57,8 @@ def draw_curves(runner: Runner) -> Path:
     curves: Curves = {}
     for dataset in DATASETS:
         cells = {name: runner.results(method, dataset)[0] for name, method in METHODS}
-        curves[dataset] = {name: cell for name, cell in cells.items() if cell is not None}
+        # Cells taken from another run may have no curve.
+        curves[dataset] = {name: cell for name, cell in cells.items() if cell is not None and cell["curve"]}
     write_text(runner.folder / "curves.csv", _csv(curves))
     from matplotlib.figure import Figure
 

@@ -78,9 +78,7 @@ class Method:
         """
         if self.num_graphs:
             return self._summarised(setup, seed, kept)
-        is_walk = self.algorithm == "paper"
-        is_search = self.algorithm in ("rules", "vectors")
-        few_steps = is_walk and setup.scale.moving_steps < _WORTH_WORKERS
+        few_steps = self.algorithm == "paper" and setup.scale.moving_steps < _WORTH_WORKERS
         explainer = CommonRecourseExplainer(
             setup.classifier,
             self._made(setup),
@@ -92,7 +90,7 @@ class Method:
                 jobs=1 if few_steps else setup.jobs,
                 time_budget=setup.scale.search_seconds if self.algorithm == "vectors" else None,
                 progress=setup.progress,
-                checkpoint=None if is_search else kept,
+                checkpoint=None if self.algorithm == "rules" else kept,
                 resume=self.searched_by is not None,
             ),
         ).fit(setup.dataset)
@@ -104,8 +102,8 @@ class Method:
             "length": metrics.get("total_length"),
             "published_coverage": metrics.get("published_coverage"),
             "published_length": metrics.get("published_length"),
-            "curve": list(explanation.coverage_curve),
-            "lengths": [each.norm for each in explanation.recourses if each.norm is not None],
+            "curve": [round(share, 6) for share in explanation.coverage_curve],
+            "lengths": [round(each.norm, 6) for each in explanation.recourses if each.norm is not None],
             "stages": dict(explanation.facts.seconds),
         }
 
@@ -124,7 +122,7 @@ class Method:
             "inputs": len(subject.inputs),
             "coverage": 0.0 if chosen is None else chosen.coverage,
             "median_cost": None if chosen is None else chosen.cost,
-            "curve": [] if chosen is None else list(chosen.curve),
+            "curve": [] if chosen is None else [round(share, 6) for share in chosen.curve],
         }
 
     def _made(self, setup: Setup) -> Algorithm:
@@ -245,7 +243,8 @@ def summary(name: str, **options: float) -> Method:
 def vectors(*, problem: str = "fcr") -> Method:
     """Our search for vectors, any change."""
     options = {"changes": "any", "delta": 0.02, "problem": problem}
-    return Method(name=f"vectors {problem}", algorithm="vectors", options=options)
+    shared = None if problem == "fcr" else vectors()
+    return Method(name=f"vectors {problem}", algorithm="vectors", options=options, searched_by=shared)
 
 
 def rules(changes: str, *, theta: float | None = None) -> Method:

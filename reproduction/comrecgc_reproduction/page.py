@@ -52,6 +52,7 @@ What is not there is trained. GAT, GraphSAGE, GIN and all models of the social n
 
 Every figure is a cell: a JSON file in `OUT/cells`, computed once and used by every table that needs it.
 A killed run loses at most one cell. `--resume` continues and ends with the same files.
+`--cells cells.jsonl` starts from the cells of another run, such as [those of this page](reproduction/cells.jsonl).
 `--computed` writes the tables without computing anything; what is missing stands there as "not run".
 `--scale quick` takes 50 graphs of each dataset and walks of 300 steps. It shows that everything runs; its figures mean little.
 """
@@ -86,6 +87,7 @@ def write_page(runner: Runner, experiments: Sequence[Experiment]) -> Path:
     _copy_pictures(runner, folder / "images")
     _draw_printed(tables.values(), folder / "images" / "reproduction-printed.svg")
     write_text(folder / "reproduction" / "cells.csv", runner.cells.listing())
+    write_text(folder / "reproduction" / "cells.jsonl", runner.cells.lines())
     write_text(folder / "reproduction" / "tables.csv", _csv(tables.values()))
     parts = [
         _HEAD, _verdicts(runner, experiments, tables, minutes), _ours(tables), _globalgce(tables), _figures(runner),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import platform
 import re
@@ -17,7 +18,7 @@ from typing import Any
 
 from comrecgc import __version__
 from comrecgc.errors import InputError
-from comrecgc.run import read_json, write_json
+from comrecgc.run import read_bytes, read_json, write_json
 
 Progress = Callable[[str, int, int, str], None]
 CachedResult = dict[str, Any]
@@ -139,6 +140,25 @@ class ResultStore:
             self.progress(name, 1, 1, f"{value['seconds']:.0f} s")
         return value
 
+    def take(self, path: Path) -> None:
+        """Store the cells of an earlier run, as `lines` wrote them, so that they are not computed again."""
+        try:
+            cells = [json.loads(line) for line in read_bytes(path).decode().splitlines()]
+            names = [str(cell["cell"]) for cell in cells]
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{path} must hold cells, one JSON object a line (got {error})") from error
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, cell in zip(names, cells, strict=True):
+            if self._stored(name) is None:
+                write_json(self.folder / f"{file_name(name)}.json", cell)
+
+    def lines(self) -> str:
+        """All cells there are, one JSON object a line: what `take` reads."""
+        return "".join(json.dumps(cell, ensure_ascii=False) + "\n" for cell in self._all())
+
+    def _all(self) -> list[CachedResult]:
+        return [read_json(path) for path in sorted(self.folder.glob("*.json"))]
+
     def listing(self) -> str:
         """All cells there are as CSV: what each came to, what it took and what it was made with."""
         text = io.StringIO()
@@ -155,8 +175,7 @@ class ResultStore:
         )
         writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        for path in sorted(self.folder.glob("*.json")):
-            cell = read_json(path)
+        for cell in self._all():
             for figure in ("coverage", "length"):
                 if cell.get(f"published_{figure}") is not None:
                     cell[figure] = cell[f"published_{figure}"]

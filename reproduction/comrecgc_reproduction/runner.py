@@ -40,7 +40,7 @@ class Runner:
     computes: bool = True
     progress: Progress | None = None
     asked: dict[str, float | None] = field(default_factory=dict)
-    _setups: dict[tuple[str, str, bool, int, bool], Setup] = field(default_factory=dict, repr=False)
+    _setups: dict[tuple[Any, ...], Setup] = field(default_factory=dict, repr=False)
 
     @property
     def cells(self) -> ResultStore:
@@ -49,19 +49,16 @@ class Runner:
             folder=self.folder / "cells", computes=self.computes, progress=self.progress, asked=self.asked
         )
 
-    def setup(
-        self, dataset: str, model: str = "gcn", *, trained: bool = False, training_seed: int = 0, swapped: bool = False
-    ) -> Setup:
+    def setup(self, dataset: str, model: str = "gcn", *, trained: bool = False, **varied: Any) -> Setup:
         """A dataset and its models; made once.
 
         Args:
             dataset: Name of the dataset.
             model: Kind of the classifier.
             trained: Whether to leave released models aside and train.
-            training_seed: Of a classifier that is trained here.
-            swapped: Whether the classes are exchanged.
+            varied: Fields of the setup that differ from its defaults: `training_seed`, `swapped`, `pool`.
         """
-        key = (dataset, model, trained, training_seed, swapped)
+        key = (dataset, model, trained, *sorted(varied.items()))
         if key not in self._setups:
             self._setups[key] = Setup(
                 name=dataset,
@@ -72,8 +69,7 @@ class Runner:
                 data_root=self.data_root,
                 jobs=self.jobs,
                 progress=self.progress,
-                training_seed=training_seed,
-                swapped=swapped,
+                **varied,
             )
         return self._setups[key]
 

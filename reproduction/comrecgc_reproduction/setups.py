@@ -18,6 +18,7 @@ from comrecgc.models import (
     obtain_classifier,
     obtain_embedder,
 )
+from comrecgc_reproduction.mean_pool import obtain_mean_pooled
 from comrecgc_reproduction.results import Scale
 
 Progress = Callable[[str, int, int, str], None]
@@ -40,6 +41,7 @@ class Setup:
         progress: Called as models are trained.
         training_seed: Of a classifier that is trained here.
         swapped: Whether the classes are exchanged, so that the other graphs are rejected.
+        pool: How a classifier that is trained here pools its nodes: "max", as the released ones, or "mean".
     """
 
     name: str
@@ -52,12 +54,14 @@ class Setup:
     progress: Progress | None = None
     training_seed: int = 0
     swapped: bool = False
+    pool: str = "max"
 
     @property
     def label(self) -> str:
         """Dataset and model in a word; cells are named after it."""
         trained = f" trained {self.training_seed}" if self.training_seed else ""
-        return f"{self.name} {self.model}{trained}{' swapped' if self.swapped else ''}"
+        pool = "" if self.pool == "max" else f" {self.pool} pool"
+        return f"{self.name} {self.model}{trained}{' swapped' if self.swapped else ''}{pool}"
 
     @cached_property
     def whole(self) -> GraphDataset:
@@ -93,6 +97,8 @@ class Setup:
         """The classifier to be explained."""
         training = ClassifierTraining(model=self.model, epochs=self.scale.epochs, seed=self.training_seed)
         folder = self.models / self.label.replace(" ", "-")
+        if self.pool == "mean":
+            return obtain_mean_pooled(self.whole, training, folder / "classifier.safetensors")
         return obtain_classifier(
             self.whole, self.released_classifier, folder, training=training, progress=self.progress
         )[0]

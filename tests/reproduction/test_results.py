@@ -35,6 +35,22 @@ def test_nothing_is_computed_where_cells_are_only_read(tmp_path: Path) -> None:
     assert reader.value("a", _fail) == written
 
 
+def test_cells_of_another_run_are_taken_as_they_are(tmp_path: Path) -> None:
+    store = ResultStore(folder=tmp_path / "here")
+    value = store.value("a, θ = 0.1", lambda: {"curve": [0.25, 0.5]})
+    store.value("b", lambda: {"x": 1})
+    path = tmp_path / "cells.jsonl"
+    path.write_text(store.lines(), encoding="utf-8")
+    other = ResultStore(folder=tmp_path / "there")
+    own = other.value("b", lambda: {"x": 2})
+    other.take(path)
+    assert other.value("a, θ = 0.1", _fail) == value
+    assert other.value("b", _fail) == own
+    path.write_text('{"cell": "a"}\n[1]\n', encoding="utf-8")
+    with pytest.raises(InputError, match="one JSON object a line"):
+        other.take(path)
+
+
 def test_what_fails_leaves_no_cell(tmp_path: Path) -> None:
     store = ResultStore(folder=tmp_path)
     with pytest.raises(RuntimeError):

@@ -101,6 +101,9 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained."),
     ] = None,
+    cells: Annotated[
+        Path | None, typer.Option(help="Cells of another run (cells.jsonl), which are not computed again.")
+    ] = None,
     jobs: cli.Jobs = None,
     data_root: cli.DataRoot = None,
     resume: cli.Resume = False,
@@ -132,7 +135,7 @@ def reproduce(
         size = replace(size, num_seeds=seeds)
     if checkpoints is None and not computed:
         out.print("No --checkpoints: classifiers and embedders are trained here.")
-    if computed and not (folder / "cells").is_dir():
+    if computed and cells is None and not (folder / "cells").is_dir():
         raise InputError(f"--computed needs the cells of an earlier run (got none in {folder})")
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer_in(folder), bars() as bar:
@@ -144,6 +147,8 @@ def reproduce(
             raise InputError(
                 f"{folder} holds cells of an earlier run: --resume goes on with them, or give another --out"
             )
+        if cells is not None:
+            runner.cells.take(cells)
         for experiment in wanted:
             path = experiment.carry_out(runner)
             write_text(folder / "cells.csv", runner.cells.listing())
