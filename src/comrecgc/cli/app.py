@@ -150,11 +150,13 @@ def grouped(command: Callable[..., None], **tables: Sequence[inspect.Parameter])
     return run
 
 
-def command(name: str | None = None, *, of: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(
+    name: str | None = None, *, of: typer.Typer = app, **tables: Sequence[inspect.Parameter]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a command; its options may come in groups, and what goes wrong is one line."""
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
-        of.command(name, cls=Command)(guarded(grouped(function)))
+        of.command(name, cls=Command)(guarded(grouped(function, **tables)))
         return function
 
     return add
@@ -165,9 +167,8 @@ def option_name(field: str) -> str:
     return "--" + ("seed" if field == "random_state" else field.removeprefix("num_").replace("_", "-"))
 
 
-_of_data, _of_model, on_trust, on_output, _on_scale = (
-    functools.partial(typer.Option, rich_help_panel=heading)
-    for heading in ("Data", "Model", "Trust", "Output", "Scale")
+_of_data, _of_model, on_output, _on_scale = (
+    functools.partial(typer.Option, rich_help_panel=heading) for heading in ("Data", "Model", "Output", "Scale")
 )
 Dataset = Annotated[
     str,
@@ -226,11 +227,15 @@ class Scale:
 # How data is read: options that every command that reads data shares.
 
 
-def _data(name: str, kind: Any, default: Any, flag: str, help: str, shown: str | bool = False) -> inspect.Parameter:
-    option = _of_data(flag, help=help, show_default=shown)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+def option(
+    name: str, kind: Any, default: Any, flag: str, help: str, shown: str | bool = False, **more: Any
+) -> inspect.Parameter:
+    """A row of a table of options: its name in the dictionary, what it holds, and how it is shown."""
+    made = typer.Option(flag, help=help, show_default=shown, **more)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
+_data = functools.partial(option, rich_help_panel="Data")
 DATA = (
     _data("smiles", str | None, None, "--smiles", "Tables: the column of SMILES.", "found by name or contents"),
     _data("target", str | None, None, "--target", "Tables: the column of classes, or of numbers with --threshold.", "found"),

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from comrecgc.cli import app as cli
-from comrecgc.cli.app import on_trust, option_name
+from comrecgc.cli.app import option_name
 from comrecgc.errors import InputError
 from comrecgc.run import RunContext, bars, err, out
 
@@ -68,7 +68,7 @@ def full_explain() -> Callable[..., None]:
     """The function of the command, with the options of all algorithms."""
     from comrecgc.algorithms.registry import ALGORITHMS
 
-    full = cli.guarded(cli.grouped(explain, options=algorithm_options()))
+    full = cli.guarded(cli.grouped(explain, asked=ASKED, trust=TRUST, options=algorithm_options()))
     full.__doc__ = (explain.__doc__ or "").replace("ALGORITHMS", ", ".join(ALGORITHMS))
     return full
 
@@ -130,65 +130,37 @@ def _shown(value: Any) -> str:
     return "none" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of an algorithm."""
+ASKED = (
+    cli.option("algorithm", str, "rules", "--algorithm", "How recourses are found; NAME --help shows its options.", True, metavar="NAME", is_eager=True),
+    cli.option("theta", float | None, None, "--theta", "θ: largest normalised distance of a counterfactual.", "0.1; proteins 0.15"),
+    cli.option("recourses", int | None, None, "--recourses", "R: recourses to find, at most.", "10 rules, 100 vectors", min=1),
+)  # fmt: skip
+"""What is asked of an algorithm."""
 
-    algorithm: Annotated[
-        str, typer.Option(metavar="NAME", help="How recourses are found; NAME --help shows its options.", is_eager=True)
-    ] = "rules"
-    theta: Annotated[
-        float | None,
-        typer.Option(help="θ: largest normalised distance of a counterfactual.", show_default="0.1; proteins 0.15"),
-    ] = None
-    recourses: Annotated[
-        int | None, typer.Option(min=1, help="R: recourses to find, at most.", show_default="10 rules, 100 vectors")
-    ] = None
-    seed: cli.Seed = 0
-
-
-@dataclass(frozen=True)
-class Trust:
-    """Other models that are asked."""
-
-    panel: Annotated[
-        list[Path] | None,
-        on_trust(
-            help="A classifier of the panel, once per file.",
-            show_default="trained for rules, and where changes are confirmed",
-        ),
-    ] = None
-    no_panel: Annotated[bool, on_trust("--no-panel", help="Ask no other classifiers.")] = False
-    jury: Annotated[
-        list[Path] | None,
-        on_trust(help="A classifier that reports on results beside the jury and chooses nothing, once per file."),
-    ] = None
-    no_jury: Annotated[
-        bool, on_trust("--no-jury", help="Ask no models of other kinds; rules are chosen for coverage.")
-    ] = False
-    agree: Annotated[
-        list[Path] | None,
-        on_trust(
-            help="A classifier that is explained at the same time, once per file: all must reject an input and accept its "
-            "counterfactual."
-        ),
-    ] = None
-
-    def __post_init__(self) -> None:
-        if self.no_panel and self.panel:
-            raise InputError("--panel and --no-panel cannot both be given")
-        if self.no_jury and self.jury:
-            raise InputError("--jury and --no-jury cannot both be given")
-        if self.agree and (self.panel or self.no_panel):
-            raise InputError("--agree takes the place of --panel: they cannot both be given")
+_trust = partial(cli.option, rich_help_panel="Trust")
+TRUST = (
+    _trust(
+        "panel", list[Path] | None, None, "--panel", "A classifier of the panel, once per file.",
+        "trained for rules, and where changes are confirmed",
+    ),
+    _trust("no_panel", bool, False, "--no-panel", "Ask no other classifiers."),
+    _trust("jury", list[Path] | None, None, "--jury", "A classifier that reports on results beside the jury and chooses nothing, once per file."),
+    _trust("no_jury", bool, False, "--no-jury", "Ask no models of other kinds; rules are chosen for coverage."),
+    _trust(
+        "agree", list[Path] | None, None, "--agree",
+        "A classifier that is explained at the same time, once per file: all must reject an input and accept its counterfactual.",
+    ),
+)  # fmt: skip
+"""Other models that are asked."""
 
 
 def explain(
     data: cli.Data,
     classifier: cli.ClassifierFile = None,
     *,
-    asked: Asked,
-    trust: Trust,
+    asked: dict[str, Any],
+    seed: cli.Seed = 0,
+    trust: dict[str, Any],
     options: dict[str, Any],
     output: cli.Output,
     scale: cli.Scale,
@@ -203,20 +175,26 @@ def explain(
     from comrecgc.explainer import CommonRecourseExplainer
     from comrecgc.runs import Compilation, explain_dataset
 
-    if trust.agree and options["changes"] not in (None, "confirmed"):
+    panel, jury, agree = trust["panel"], trust["jury"], trust["agree"]
+    for name in ("panel", "jury"):
+        if trust[name] and trust[f"no_{name}"]:
+            raise InputError(f"--{name} and --no-{name} cannot both be given")
+    if agree and (panel or trust["no_panel"]):
+        raise InputError("--agree takes the place of --panel: they cannot both be given")
+    if agree and options["changes"] not in (None, "confirmed"):
         raise InputError(f"--agree asks for --changes confirmed (got {options['changes']})")
-    chosen, dataset = chosen_algorithm(asked.algorithm, options), data.dataset
+    chosen, dataset = chosen_algorithm(asked["algorithm"], options), data.dataset
     with bars() as bar:
         compilation = Compilation.start() if chosen.recourse == "rules" else None
         explainer = CommonRecourseExplainer(
             classifier,  # type: ignore[arg-type]  # None trains one
             chosen,
-            theta=paper_theta(dataset) if asked.theta is None else asked.theta,
-            num_recourses=asked.recourses,
-            panel=False if trust.no_panel else list(trust.panel) if trust.panel else None,
-            jury=False if trust.no_jury else list(trust.jury) if trust.jury else None,
-            agree=trust.agree or (),
-            random_state=asked.seed,
+            theta=paper_theta(dataset) if asked["theta"] is None else asked["theta"],
+            num_recourses=asked["recourses"],
+            panel=False if trust["no_panel"] else list(panel) if panel else None,
+            jury=False if trust["no_jury"] else list(jury) if jury else None,
+            agree=agree or (),
+            random_state=seed,
             context=scale.context(
                 progress=bar, resume=output.resume, started=started,
                 before_search=None if compilation is None else partial(compilation.wait, bar),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,67 +14,43 @@ from comrecgc.cli import explain
 from comrecgc.errors import InputError
 from comrecgc.run import RunContext, bars, check_writable, out, write_text
 
-_as_in_run = partial(typer.Option, show_default="as in the run")
+_RUN = "as in the run"
+LIMITS = (
+    cli.option("num_recourses", int | None, None, "--recourses", "R: rules to choose, at most.", _RUN, min=1),
+    cli.option(
+        "min_success", float | None, None, "--min-success",
+        "Least share of the graphs a rule can be carried out on that it turns.", _RUN,
+    ),
+    cli.option("min_support", int | None, None, "--min-support", "Fewest graphs that a rule turns.", _RUN, min=1),
+    cli.option("max_cost", int | None, None, "--max-cost", "Most elements that a rule changes.", _RUN, min=1),
+    cli.option("max_changes", int | None, None, "--max-changes", "Most changes made together.", _RUN, min=1, max=3),
+    cli.option("forbidden_labels", list[str] | None, None, "--forbid-label", "A node label that rules must not add, once per label."),
+    cli.option(
+        "forbidden_groups", list[str] | None, None, "--forbid-group",
+        "A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached.",
+    ),
+    cli.option(
+        "forbidden_kinds", list[str] | None, None, "--forbid-kind",
+        "relabel, attach, detach, swap, join, cut, rebond or tie: a kind of change that rules must not consist of, once per kind.",
+    ),
+    cli.option("protected_labels", list[str] | None, None, "--protect-label", "A node label that rules must not remove or relabel, once per label."),
+    cli.option(
+        "radii", list[int] | None, None, "--radius",
+        "How far the surroundings reach that a rule asks for, once per radius: 0 what changes, 1 its neighbours, 2 theirs.", "all", min=0, max=2,
+    ),
+    cli.option("confirmed", bool | None, None, "--confirmed", "Count only results that most of the panel accept."),
+    cli.option(
+        "min_truth", float | None, None, "--min-truth",
+        "Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts.", _RUN,
+    ),
+)  # fmt: skip
+"""Wishes for a choice of rules, by their names in `Explanation.choose`."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Wishes for a choice of rules, by their names in `Explanation.choose`."""
-
-    num_recourses: Annotated[int | None, _as_in_run("--recourses", min=1, help="R: rules to choose, at most.")] = None
-    min_success: Annotated[
-        float | None, _as_in_run(help="Least share of the graphs a rule can be carried out on that it turns.")
-    ] = None
-    min_support: Annotated[int | None, _as_in_run(min=1, help="Fewest graphs that a rule turns.")] = None
-    max_cost: Annotated[int | None, _as_in_run(min=1, help="Most elements that a rule changes.")] = None
-    max_changes: Annotated[int | None, _as_in_run(min=1, max=3, help="Most changes made together.")] = None
-    forbidden_labels: Annotated[
-        list[str] | None, typer.Option("--forbid-label", help="A node label that rules must not add, once per label.")
-    ] = None
-    forbidden_groups: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--forbid-group",
-            help="A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached.",
-        ),
-    ] = None
-    forbidden_kinds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--forbid-kind",
-            help="relabel, attach, detach, swap, join, cut, rebond or tie: a kind of change that rules must not consist of, "
-            "once per kind.",
-        ),
-    ] = None
-    protected_labels: Annotated[
-        list[str] | None,
-        typer.Option("--protect-label", help="A node label that rules must not remove or relabel, once per label."),
-    ] = None
-    radii: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--radius",
-            min=0,
-            max=2,
-            show_default="all",
-            help="How far the surroundings reach that a rule asks for, once per radius: 0 what changes, 1 its neighbours, 2 theirs.",
-        ),
-    ] = None
-    confirmed: Annotated[
-        bool | None, typer.Option("--confirmed", help="Count only results that most of the panel accept.")
-    ] = None
-    min_truth: Annotated[
-        float | None,
-        _as_in_run(
-            help="Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts."
-        ),
-    ] = None
-
-
-@cli.command()
+@cli.command(limits=LIMITS)
 def choose(
     folder: cli.RunFolder,
-    limits: Limits,
+    limits: dict[str, Any],
     output: Annotated[
         Path | None, typer.Option("--out", help="A run folder for this choice.", show_default="only a summary")
     ] = None,
@@ -84,7 +59,7 @@ def choose(
     """Choose again from the rules of a finished run, under other wishes; nothing is searched."""
     from comrecgc.runs import open_run
 
-    explain.print_summary(open_run(folder).choose(output, overwrite=overwrite, **vars(limits)), output)
+    explain.print_summary(open_run(folder).choose(output, overwrite=overwrite, **limits), output)
 
 
 @cli.command()

@@ -73,12 +73,10 @@ class GraphDataset(Sequence[Graph]):
         largest = max((int(part.labels.max()) for part in _parts(self.graphs)), default=-1)
         if largest >= len(self.label_names):
             raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
-        if len(self.names) not in (0, len(self.graphs)):
-            raise InputError(
-                f"One name per graph is needed, or none (got {len(self.names)} for {len(self.graphs)} graphs)"
-            )
-        if len(self.stereo) not in (0, len(self.graphs)):
-            raise InputError(f"One text of stereo marks per graph is needed, or none (got {len(self.stereo)})")
+        num = len(self.graphs)
+        for what, some in (("name", self.names), ("text of stereo marks", self.stereo)):
+            if len(some) not in (0, num):
+                raise InputError(f"One {what} per graph is needed, or none (got {len(some)} for {num} graphs)")
         if len(self.features) == 0:
             object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
         if len(self.features) != len(self.label_names):

@@ -42,6 +42,7 @@ class TUMeaning:
     reject: Collection[int] | None  # raw classes that mean reject; all others mean accept. None if the user chooses
     class_names: tuple[str, str] | None  # names of reject and accept
     label_names: Mapping[int, str] | None = None  # name of each raw node label
+    archive: str = ""  # the NAME of its files in the collection
     rare: int | None = None  # graphs with a node label that occurs at most this often are dropped
     source: str = ""  # where the data comes from, for errors
 
@@ -59,30 +60,32 @@ _SAMPLE = 10_000  # graphs that tell whether numbers are atomic numbers
 # mostly of degree 2 and bound to C and Cl alone; the data do not show which.
 _NCI1_ELEMENTS = "O N C S Cl P F Na * Pt Ni Zn Mn Br Cu Co Se Au Pb Ge I Si".split()
 
-_ARCHIVES = {
-    "aids": "AIDS",
-    "mutagenicity": "Mutagenicity",
-    "nci1": "NCI1",
-    "proteins": "PROTEINS",
-    "imdb-binary": "IMDB-BINARY",
-    "imdb-multi": "IMDB-MULTI",
-}
-
 _MEANINGS = {
-    "aids": TUMeaning(reject={1}, class_names=("inactive", "active"), rare=_RARE),
-    "mutagenicity": TUMeaning(reject={0}, class_names=("mutagen", "nonmutagen"), rare=_RARE),
+    "aids": TUMeaning(archive="AIDS", reject={1}, class_names=("inactive", "active"), rare=_RARE),
+    "mutagenicity": TUMeaning(archive="Mutagenicity", reject={0}, class_names=("mutagen", "nonmutagen"), rare=_RARE),
     "nci1": TUMeaning(
-        reject={1}, class_names=("active", "inactive"), label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)), rare=_RARE
+        archive="NCI1",
+        reject={1},
+        class_names=("active", "inactive"),
+        label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)),
+        rare=_RARE,
     ),
     "proteins": TUMeaning(
-        reject={2}, class_names=("non-enzyme", "enzyme"), label_names={0: "helix", 1: "sheet", 2: "turn"}
+        archive="PROTEINS",
+        reject={2},
+        class_names=("non-enzyme", "enzyme"),
+        label_names={0: "helix", 1: "sheet", 2: "turn"},
     ),
     # The archives name no genres; classes are in the order in which the data's authors list them.
-    "imdb-binary": TUMeaning(reject={0}, class_names=("action", "romance"), label_names={0: "actor"}),
-    "imdb-multi": TUMeaning(reject={1}, class_names=("comedy", "romance or sci-fi"), label_names={0: "actor"}),
+    "imdb-binary": TUMeaning(
+        archive="IMDB-BINARY", reject={0}, class_names=("action", "romance"), label_names={0: "actor"}
+    ),
+    "imdb-multi": TUMeaning(
+        archive="IMDB-MULTI", reject={1}, class_names=("comedy", "romance or sci-fi"), label_names={0: "actor"}
+    ),
 }
 
-BENCHMARKS = tuple(_ARCHIVES)
+BENCHMARKS = tuple(_MEANINGS)
 """Names of the benchmarks."""
 
 # How the collection's readmes write bonds: as valences, 4 being an aromatic bond in the file format they come from.
@@ -163,11 +166,11 @@ def paper_theta(name: str) -> float:
 def load_benchmark(name: str, root: str | Path | None = None, *, reading: GraphReading | None = None) -> GraphDataset:
     """Load one of the paper's benchmarks, filtered as in the paper; `reading` may ask for other classes, or for node attributes cut into ranges."""
     key = name.lower()
-    if key not in _ARCHIVES:
+    if key not in _MEANINGS:
         raise InputError(f"A benchmark is one of {', '.join(BENCHMARKS)} (got {name!r})")
     meaning, reading = _MEANINGS[key], reading or GraphReading()
-    archive, numbers = find_archive(_ARCHIVES[key], root), reading.threshold is not None
-    data = read_tu(archive, _ARCHIVES[key], numbers=numbers, attributes=bool(reading.bins))
+    archive, numbers = find_archive(meaning.archive, root), reading.threshold is not None
+    data = read_tu(archive, meaning.archive, numbers=numbers, attributes=bool(reading.bins))
     return make_dataset(data, meaning, name=key, reading=reading)
 
 

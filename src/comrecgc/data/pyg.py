@@ -229,9 +229,8 @@ def _labels_over(alphabet: Alphabet, rows: FloatArray, node_ptr: LongArray) -> I
         )
     labels = alphabet.labels_of(rows)
     for node in np.flatnonzero(labels < 0)[:1].tolist():
-        graph = int(np.searchsorted(node_ptr, node, side="right")) - 1
-        got = rows[node, alphabet.columns].tolist()[:4]
-        raise InputError(f"Unseen graphs must have node features seen in fit (got {got} in graph {graph})")
+        got = f"{rows[node, alphabet.columns].tolist()[:4]} in graph {_graph_of(node_ptr, node)}"
+        raise InputError(f"Unseen graphs must have node features seen in fit (got {got})")
     return labels
 
 
@@ -263,15 +262,9 @@ def _features(graph: Any, index: int, first: Any, key: str) -> FloatArray:
     return x.astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one label
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Edge rows of all graphs end to end: node pairs `[E, 2]` and where each graph's rows start `[B+1]`."""
-
-    pairs: LongArray
-    ptr: LongArray
-
-    def graph_of(self, row: int) -> int:
-        return int(np.searchsorted(self.ptr, row, side="right")) - 1
+def _graph_of(ptr: LongArray, row: int) -> int:
+    """The graph of a row, given where the rows of each begin, `[B+1]`."""
+    return int(np.searchsorted(ptr, row, side="right")) - 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -295,20 +288,19 @@ def _edges(
 ) -> _Edges:
     """The edges of all graphs, what may be their labels, and notes on repairs."""
     parts = [_edge_rows(graph, index) for index, graph in enumerate(graphs)]
-    rows = _Rows(np.concatenate(parts), pointers([len(part) for part in parts]))
-    counts = np.repeat(np.diff(node_ptr), np.diff(rows.ptr))  # nodes of the graph of each row
-    for row in np.flatnonzero(((rows.pairs < 0) | (rows.pairs >= counts[:, None])).any(axis=1))[:1].tolist():
-        rule = f"Graph {rows.graph_of(row)} must have nodes 0…{counts[row] - 1} in edge_index"
-        raise InputError(f"{rule} (got {rows.pairs[row].tolist()})")
-    for row in np.flatnonzero(rows.pairs[:, 0] == rows.pairs[:, 1])[:1].tolist():
+    own, ptr = np.concatenate(parts), pointers([len(part) for part in parts])
+    counts = np.repeat(np.diff(node_ptr), np.diff(ptr))  # nodes of the graph of each row
+    for row in np.flatnonzero(((own < 0) | (own >= counts[:, None])).any(axis=1))[:1].tolist():
+        rule = f"Graph {_graph_of(ptr, row)} must have nodes 0…{counts[row] - 1} in edge_index"
+        raise InputError(f"{rule} (got {own[row].tolist()})")
+    for row in np.flatnonzero(own[:, 0] == own[:, 1])[:1].tolist():
         raise InputError(
-            f"Graph {rows.graph_of(row)} must not have self-loops: take them out with T.RemoveSelfLoops(), and give "
-            f"from_pyg transform=T.AddSelfLoops() if the model needs them (got one at node {rows.pairs[row, 0]})"
+            f"Graph {_graph_of(ptr, row)} must not have self-loops: take them out with T.RemoveSelfLoops(), and give "
+            f"from_pyg transform=T.AddSelfLoops() if the model needs them (got one at node {own[row, 0]})"
         )
-    offsets = np.repeat(node_ptr[:-1], np.diff(rows.ptr))[:, None]
-    pairs = rows.pairs + offsets
+    pairs = own + np.repeat(node_ptr[:-1], np.diff(ptr))[:, None]
     edges, first_row, edge_of_row, repairs = merge_directions(pairs, int(node_ptr[-1]))
-    table, why_not = _edge_table(graphs, rows)
+    table, why_not = _edge_table(graphs, np.diff(ptr))
     alphabet = None
     if table is not None and like is not None and like.attributes is not None:
         alphabet = like.attributes.edge_alphabet
@@ -317,12 +309,12 @@ def _edges(
     labels = None if alphabet is None or table is None else alphabet.labels_of(table)
     if labels is not None and (labels < 0).any():
         row = int(np.flatnonzero(labels < 0)[0])
-        got = f"{table[row].tolist()[:4]} in graph {rows.graph_of(row)}"  # type: ignore[index]
+        got = f"{table[row].tolist()[:4]} in graph {_graph_of(ptr, row)}"  # type: ignore[index]
         raise InputError(f"Unseen graphs must have edge features seen in fit (got {got})")
     if labels is not None:
         clashes = np.flatnonzero(labels != labels[first_row][edge_of_row])
         if len(clashes):
-            why_not = f"graph {rows.graph_of(int(clashes[0]))} has an edge with two different ones"
+            why_not = f"graph {_graph_of(ptr, int(clashes[0]))} has an edge with two different ones"
             labels = alphabet = None
     if names is not None and alphabet is None:
         raise InputError(f"edge_label_names needs edge labels ({why_not or 'the graphs have no edge attributes'})")
@@ -348,17 +340,15 @@ def _edge_rows(graph: Any, index: int) -> LongArray:
     return edge_index.T.astype(np.int64)
 
 
-def _edge_table(graphs: list[Any], rows: _Rows) -> tuple[FloatArray | None, str]:
+def _edge_table(graphs: list[Any], counts: LongArray) -> tuple[FloatArray | None, str]:
     """What may be labels of the edge rows, `[E, width]`, or None and, if there are attributes that cannot be, why."""
     values = [next((graph.get(key) for key in _EDGE_KEYS if graph.get(key) is not None), None) for graph in graphs]
-    if all(value is None for value in values):
-        return None, ""
-    for index, value in enumerate(values):
-        if value is None:
-            return None, f"graph {index} has none"
+    missing = [index for index, value in enumerate(values) if value is None]
+    if missing:
+        return None, "" if len(missing) == len(values) else f"graph {missing[0]} has none"
     arrays = [_array(value) for value in values]
     arrays = [array[:, None] if array.ndim == 1 else array for array in arrays]
-    for index, (array, count) in enumerate(zip(arrays, np.diff(rows.ptr), strict=True)):
+    for index, (array, count) in enumerate(zip(arrays, counts, strict=True)):
         if array.ndim != 2 or len(array) != count or array.shape[1] != arrays[0].shape[1]:
             return None, f"graph {index} has them in shape {list(array.shape)} for {count} edges"
     table = np.concatenate(arrays)

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,8 @@ import torch
 from comrecgc.data import Attributes, GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray, to_data
+from comrecgc.models import classifier as base
 from comrecgc.models.classifier import (
-    RETURN_TYPES,
     Classifier,
     FloatArray,
     ScoreReading,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
 
 
-CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
 _TRIAL_GRAPHS = 256
 _CHUNK_NODES = 4_096  # nodes of a batch: four times as many leave the processor's cache
 
@@ -101,7 +100,7 @@ class AdaptedClassifier:
         """The scores in the model's answer on PyG graphs as they are, `[B, K]`."""
         from torch_geometric.data import Batch
 
-        device = model_device(self.model)
+        device = base.model_device(self.model)
         try:
             if self.call == "data_list":
                 arguments, named = [[copy.copy(one).to(device) for one in data]], dict[str, Any]()
@@ -143,12 +142,12 @@ class AdaptedClassifier:
     @property
     def takes_edge_weights(self) -> bool:
         """Whether the model is a module that may be given `edge_weight`; one that takes `data` may still not read it."""
-        named = self.call == "tensors" and "edge_weight" in model_parameters(self.model)
+        named = self.call == "tensors" and "edge_weight" in base.model_parameters(self.model)
         return isinstance(self.model, torch.nn.Module) and (named or self.call == "data")
 
     def weighted_scores(self, batch: GraphBatch, edge_weight: torch.Tensor) -> torch.Tensor:
         """The scores of graphs with weights of the entries of `batch.edge_index()`, `[2M]`, as a tensor with gradients, `[B, K]`, in the module's present mode."""
-        scores = choose_output(self._call(batch, edge_weight.to(model_device(self.model))), self.output)
+        scores = choose_output(self._call(batch, edge_weight.to(base.model_device(self.model))), self.output)
         assert isinstance(scores, torch.Tensor)
         return scores.reshape(len(batch), -1)
 
@@ -174,7 +173,7 @@ class AdaptedClassifier:
         """The arguments of a call: the batch, or those of its tensors that the model's parameters name."""
         if self.call == "data":
             return [data], {}
-        parameters = model_parameters(self.model)
+        parameters = base.model_parameters(self.model)
         wanted = [name for name in parameters if name not in ("x", "edge_index", "batch", "y", *self.kwargs)]
         named = {name: data[name] for name in wanted if data.get(name) is not None}
         weight = parameters.get("edge_weight")
@@ -205,13 +204,13 @@ class AdaptedClassifier:
                 ptr=torch.from_numpy(batch.node_ptr.copy()),
                 **self._of_edges(batch),
             )
-        return _with_x(result.to(model_device(self.model)))
+        return _with_x(result.to(base.model_device(self.model)))
 
     def _data(self, batch: GraphBatch) -> Data:
         """A batch of one graph as PyG `Data`."""
         own = self.attributes
         data = to_data(batch[0], self.features) if own is None else own.transformed(own.data(batch))
-        return _with_x(data.update(self._of_edges(batch)).to(model_device(self.model)))
+        return _with_x(data.update(self._of_edges(batch)).to(base.model_device(self.model)))
 
     def _of_edges(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
         """What the model sees of the edges, a row or a number for either direction of each."""
@@ -230,7 +229,7 @@ class AdaptedClassifier:
         return torch.from_numpy(table[np.tile(batch.edge_labels, 2)])
 
     def _failure(self, error: Exception, batch: GraphBatch) -> str:
-        width, expected = self.features[:1].size, _input_width(self.model)
+        width, expected = self.features[:1].size, base.input_width(self.model)
         if expected is not None and expected != width:
             return f"The model's first layer must take features as wide as the data's, {width} (got {expected})"
         shape = f"{len(batch)} graphs, node features [{len(batch.labels)}, {width}]"
@@ -287,7 +286,7 @@ def as_classifier(
         )
     if not callable(model):
         raise InputError(f"The model must be a torch module, a function or a Classifier (got {type(model).__name__})")
-    for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
+    for name, value, allowed in (("return_type", return_type, base.RETURN_TYPES), ("call", call, base.CALLS)):
         if value is not None and value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
     reading = partial(
@@ -295,7 +294,7 @@ def as_classifier(
     )
     # What torch.compile was given: batches of every size would be compiled anew.
     model = getattr(model, "_orig_mod", model)
-    call = call or _detect_call(model)
+    call = call or base.detect_call(model)
     if call in ("smiles", "molecules") or featurise is not None:
         from comrecgc.models.molecules import as_molecule_classifier
 
@@ -397,7 +396,7 @@ def _edge_features(
         if table.ndim != 2 or len(table) == 0:
             raise InputError(f"edge_features must be a table, a row per edge label (got shape {table.shape})")
         return table
-    parameter = model_parameters(model).get("edge_attr")
+    parameter = base.model_parameters(model).get("edge_attr")
     if call == "graphs" or "edge_attr" in kwargs or (call == "tensors" and parameter is None):
         return None
     if dataset.edge_features is None and parameter is not None and parameter.default is parameter.empty:
@@ -412,7 +411,7 @@ def _edge_weights(
     model: Callable[..., Any], call: str, dataset: GraphDataset, kwargs: Mapping[str, Any]
 ) -> npt.NDArray[np.float32] | None:
     """Weights of edge labels, if the model requires them."""
-    parameter = model_parameters(model).get("edge_weight")
+    parameter = base.model_parameters(model).get("edge_weight")
     if call != "tensors" or "edge_weight" in kwargs or parameter is None or parameter.default is not parameter.empty:
         return None
     table = dataset.edge_features
@@ -447,35 +446,6 @@ def _evenly_spread(num: int, most: int) -> LongArray:
     return np.unique(np.linspace(0, num - 1, min(num, most)).astype(np.int64))
 
 
-def _detect_call(model: Callable[..., Any]) -> str:
-    if not isinstance(model, torch.nn.Module):
-        return "data_list"
-    parameters = model_parameters(model)
-    required = [p for p in parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
-    several = any(p.kind is p.VAR_POSITIONAL for p in required)
-    if several or len(required) == 3 or ("edge_index" in parameters and "batch" in parameters):
-        return "tensors"
-    if len(required) == 1 and "edge_index" not in parameters:
-        return "data"
-    raise InputError(f"call must be one of {', '.join(CALLS)} (got forward({', '.join(parameters)}))")
-
-
-def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Parameters of a module's `forward` or of a function; empty if Python cannot inspect it."""
-    if isinstance(model, torch.jit.ScriptModule):  # whose signature is TorchScript's and not Python's
-        kind, method = inspect.Parameter.POSITIONAL_OR_KEYWORD, cast(Any, model.forward)
-        return {
-            each.name: inspect.Parameter(
-                each.name, kind, default=each.default_value if each.has_default_value() else inspect.Parameter.empty
-            )
-            for each in method.schema.arguments[1:]
-        }
-    try:
-        return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
-    except (TypeError, ValueError):
-        return {}
-
-
 def _with_x(data: Any) -> Any:
     """The graphs with a column of ones where nodes have no features."""
     if data.get("x") is None:
@@ -499,24 +469,6 @@ def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str
         return None
     left = (name for name, p in by_name.items() if name not in {"edge_index", *others} and p.default is p.empty)
     return "x" if "x" in by_name else next(left, None)
-
-
-def model_device(model: Callable[..., Any]) -> torch.device:
-    """Device of a module; the CPU for functions."""
-    if isinstance(model, torch.nn.Module):
-        for tensor in (*model.parameters(), *model.buffers()):
-            return tensor.device
-    return torch.device("cpu")
-
-
-def _input_width(model: Callable[..., Any]) -> int | None:
-    """Width of the features that the model's first layer takes; None if it has no such attribute."""
-    if isinstance(model, torch.nn.Module):
-        for layer in model.modules():
-            for name in ("in_channels", "in_features"):
-                if isinstance(width := getattr(layer, name, None), int) and width > 0:
-                    return width
-    return None
 
 
 # The check before a search: does the model answer the same about graphs as they are held here as about the user's own `Data`?

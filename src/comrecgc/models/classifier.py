@@ -1,13 +1,14 @@
-"""What the pipeline needs of a classifier, its answers on a set of graphs, and how scores of any model are read as such answers.
+"""What the pipeline needs of a classifier, its answers on a set of graphs, how scores of any model are read as such answers, and how a model is called.
 
 A model may answer with a row of class scores, a single score, or a number with a threshold; `ScoreReading` turns each into the probability of accept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -330,3 +331,57 @@ def log_odds(probability: FloatArray) -> FloatArray:
     """`log(p / (1 - p))`, finite."""
     p = np.clip(probability, 1e-15, 1 - 1e-15)
     return np.log(p) - np.log1p(-p)
+
+
+# How a model is called, as far as it can be told from its signature and its layers.
+
+CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
+"""What a model takes: see `as_classifier`."""
+
+
+def detect_call(model: Callable[..., Any]) -> str:
+    """How a module wants to be called, by its signature; a function gets a list."""
+    if not isinstance(model, torch.nn.Module):
+        return "data_list"
+    parameters = model_parameters(model)
+    required = [p for p in parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    several = any(p.kind is p.VAR_POSITIONAL for p in required)
+    if several or len(required) == 3 or ("edge_index" in parameters and "batch" in parameters):
+        return "tensors"
+    if len(required) == 1 and "edge_index" not in parameters:
+        return "data"
+    raise InputError(f"call must be one of {', '.join(CALLS)} (got forward({', '.join(parameters)}))")
+
+
+def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a module's `forward` or of a function; empty if Python cannot inspect it."""
+    if isinstance(model, torch.jit.ScriptModule):  # whose signature is TorchScript's and not Python's
+        kind, method = inspect.Parameter.POSITIONAL_OR_KEYWORD, cast(Any, model.forward)
+        return {
+            each.name: inspect.Parameter(
+                each.name, kind, default=each.default_value if each.has_default_value() else inspect.Parameter.empty
+            )
+            for each in method.schema.arguments[1:]
+        }
+    try:
+        return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def model_device(model: Callable[..., Any]) -> torch.device:
+    """Device of a module; the CPU for functions."""
+    if isinstance(model, torch.nn.Module):
+        for tensor in (*model.parameters(), *model.buffers()):
+            return tensor.device
+    return torch.device("cpu")
+
+
+def input_width(model: Callable[..., Any]) -> int | None:
+    """Width of the features that the model's first layer takes; None if it has no such attribute."""
+    if isinstance(model, torch.nn.Module):
+        for layer in model.modules():
+            for name in ("in_channels", "in_features"):
+                if isinstance(width := getattr(layer, name, None), int) and width > 0:
+                    return width
+    return None

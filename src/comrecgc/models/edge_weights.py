@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,24 +21,6 @@ from comrecgc.models.classifier import Classifier, check_labels
 from comrecgc.models.networks import GraphClassifier, evaluation_mode, from_edge_index
 
 _TOLERANCE = 1e-3  # of probabilities, between weights of 1 and no weights
-
-
-class WeightedGraphs(Protocol):
-    """A batch of graphs whose edges can be weighted. Made by `weighted_graphs`."""
-
-    batch: GraphBatch
-    dtype: torch.dtype
-
-    def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:
-        """Logarithm of the odds of accept of every graph, `[B]`, given a weight of each undirected edge, `[M]`.
-
-        With `degrees_follow` gradients also pass through the degrees that normalise messages; a user's module ignores it.
-        """
-        ...
-
-    def node_states(self) -> Tensor:
-        """States of the nodes before pooling, all weights 1, `[N, C]`, without gradients."""
-        ...
 
 
 def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs:
@@ -66,12 +48,17 @@ class _NetworkGraphs:
         self._features = model.features[torch.from_numpy(batch.labels.astype(np.int64)).to(model.device)]
 
     def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:
+        """Logarithm of the odds of accept of every graph, `[B]`, given a weight of each undirected edge, `[M]`.
+
+        With `degrees_follow` gradients also pass through the degrees that normalise messages; a user's module ignores it.
+        """
         weights = weights.to(self._edges.device).index_select(0, self._edges)
         with _frozen(self._model):
             logits = self._model.logits(self._features, self._graphs.weighted(weights, degrees_follow=degrees_follow))
         return (logits[:, 1] - logits[:, 0]).cpu()
 
     def node_states(self) -> Tensor:
+        """States of the nodes before pooling, all weights 1, `[N, C]`, without gradients."""
         with evaluation_mode(self._model):
             return self._model.node_states(self._features, self._graphs).cpu()
 
@@ -113,6 +100,10 @@ class _ModuleGraphs:
             found = f"{len(heads)} linear layers after pooling" if states else "no layer with a row per node"
             raise InputError(f"Node states need a model of layers, pooling and one linear layer (got {found})")
         return states[-1]
+
+
+WeightedGraphs = _NetworkGraphs | _ModuleGraphs
+"""A batch of graphs whose edges can be weighted. Made by `weighted_graphs`."""
 
 
 def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:

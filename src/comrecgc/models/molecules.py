@@ -12,7 +12,8 @@ import numpy as np
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
-from comrecgc.models.adapter import model_device, model_parameters, trial_graphs
+from comrecgc.models import classifier as base
+from comrecgc.models.adapter import trial_graphs
 from comrecgc.models.classifier import FloatArray, ScoreReading, as_scores, check_labels, choose_output, find_output
 from comrecgc.models.networks import evaluation_mode
 from comrecgc.molecules import canonical_smiles, sanitise
@@ -107,13 +108,13 @@ class MoleculeClassifier:
         data = [self.featurise(molecule) for molecule in molecules]
         if self.call == "data_list":
             return [data], {}
-        batch = Batch.from_data_list(data).to(model_device(self.model))
+        batch = Batch.from_data_list(data).to(base.model_device(self.model))
         if self.call == "data":
             return [batch], {}
         named = {
             name: batch[name]
             for name in ("edge_attr", "batch")
-            if name in model_parameters(self.model) and name in batch
+            if name in base.model_parameters(self.model) and name in batch
         }
         return [batch.x, batch.edge_index, *([] if "batch" in named else [batch.batch])], named
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +16,7 @@ import torch
 from platformdirs import user_cache_path
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import comrecgc
+import comrecgc.run
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, LongArray, fingerprint
@@ -284,12 +283,7 @@ def _facts(
         "epochs": result.epochs,
         "seconds": round(seconds, 1),
         "split": {name: indices.tolist() for name, indices in vars(result.split).items()},
-        "versions": {
-            "comrecgc": comrecgc.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-        },
+        "versions": comrecgc.run.versions(),
     }
 
 
