@@ -14,14 +14,13 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
 from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from torch import Tensor, nn
 
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # what file systems that cannot sync a folder say
@@ -185,7 +184,7 @@ def _owner(lock: Path) -> str:
 # Arrays and weights: `.npz` and `.safetensors` files with JSON facts, read without pickle, and only if every array is what it must be.
 
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays: TypeAlias = "dict[str, npt.NDArray[Any]]"
 
 RESTART = ": start anew without resuming"
 
@@ -199,6 +198,8 @@ def save_arrays(
     path: Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Any = None, *, compress: bool = False
 ) -> None:
     """Write arrays to an `.npz` file, whole or not at all, with any JSON facts about them and their names."""
+    import numpy as np  # not for the help of a command, which comes here too
+
     stored = dict(arrays)
     if facts is not None:
         stored[_FACTS] = np.array(json.dumps([sorted(arrays), facts], sort_keys=True))
@@ -220,6 +221,8 @@ def load_arrays(
     `kinds` are kind (`b`, `i`, `u`, `f` or text, `U`) and number of axes of every array: `u1`, `f2`; None takes whatever numbers the file holds, if it has
     facts. `optional` is the same of arrays that may be missing. A `compressed` file may unpack to more than its size.
     """
+    import numpy as np
+
     with refusing_damage(path, advice):
         contents = path.read_bytes()
         with zipfile.ZipFile(io.BytesIO(contents)) as archive:
@@ -260,7 +263,7 @@ def refusing_damage(path: Path, advice: str = RESTART) -> Iterator[None]:
 def check_pointers(ptr: npt.NDArray[np.int64], num_runs: int, total: int) -> None:
     """Refuse what does not cut `total` rows into `num_runs` runs."""
     ends = len(ptr) == num_runs + 1 and ptr[0] == 0 and ptr[-1] == total
-    require(ends and not (np.diff(ptr) < 0).any(), "pointers must increase from 0 to the number of rows")
+    require(ends and not (ptr[1:] < ptr[:-1]).any(), "pointers must increase from 0 to the number of rows")
 
 
 def require(condition: bool | np.bool_, rule: str) -> None:
@@ -271,11 +274,11 @@ def require(condition: bool | np.bool_, rule: str) -> None:
 
 def _check(name: str, array: npt.NDArray[Any], kind: str) -> None:
     letter = array.dtype.kind
-    types = [np.dtype(each) for each in _TYPES.get(letter, ())]
-    require(array.dtype in types or (letter == "U" and kind == "U0"), f"{name} is of another type")
+    known = array.dtype.isnative and array.dtype.str[1:] in _TYPES.get(letter, ())
+    require(known or (letter == "U" and kind == "U0"), f"{name} is of another type")
     require(kind in ("", f"{letter}{array.ndim}"), f"{name} is of another kind")
     if letter == "f":  # which NaN is not either
-        require((np.abs(array) < _LARGEST).all(), f"{name} must be finite and below 2**53, so that squares are too")
+        require((abs(array) < _LARGEST).all(), f"{name} must be finite and below 2**53, so that squares are too")
     if letter == "i" and array.size:
         require(max(-int(array.min()), int(array.max())) < _LARGEST, f"{name} must be below 2**53")
 
