@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ _say = partial(out.print, markup=False, highlight=False, soft_wrap=True)
 
 
 def carry_out(
-    names: Sequence[str],
+    names: list[str],
     *,
     listed: bool,
     scale: str,

@@ -113,4 +113,4 @@ def reproduce(
             raise
         message = "reproduce needs the package comrecgc_reproduction: install comrecgc from its source repository"
         raise InputError(message) from error
-    carry_out(names or (), jobs=RunContext(jobs=jobs).num_jobs, data_root=data_root, resume=resume, **how)
+    carry_out(names or [], jobs=RunContext(jobs=jobs).num_jobs, data_root=data_root, resume=resume, **how)

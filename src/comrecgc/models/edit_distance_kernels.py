@@ -80,8 +80,14 @@ def solve(left, right, image, sweeps, seed):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def highest_gain(left, right):  # type: ignore[no-untyped-def]
     """No mapping gains more: every label in common, and every edge of the side that has fewer."""
-    size = max(left.labels.max(), right.labels.max()) + 1
-    common = np.minimum(np.bincount(left.labels, minlength=size), np.bincount(right.labels, minlength=size)).sum()
+    common, ours, theirs, i, k = 0, np.sort(left.labels), np.sort(right.labels), 0, 0
+    while i < len(ours) and k < len(theirs):
+        if ours[i] == theirs[k]:
+            common, i, k = common + 1, i + 1, k + 1
+        elif ours[i] < theirs[k]:
+            i += 1
+        else:
+            k += 1
     return common + min(len(left.head), len(right.head))
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import BatchNorm1d
 
-from comrecgc.graphs import GraphBatch, LongArray, graph_kernels, group_neighbours, pointers
+from comrecgc.graphs import GraphBatch, LongArray, graph_kernels, group_neighbours
 from comrecgc.models import training_kernels
 from comrecgc.models.networks import LEAKY_SLOPE, GATConv, GCNConv, GINConv, GraphClassifier, SAGEConv
 
@@ -82,8 +82,7 @@ class ColouredGraphs:
 
     def select(self, graphs: LongArray) -> StateBatch:
         """The graphs at these indices, in this order."""
-        starts, sizes = self._node_ptr[graphs], np.diff(self._node_ptr)[graphs]
-        nodes = np.arange(sizes.sum()) + np.repeat(starts - pointers(sizes)[:-1], sizes)
+        nodes = training_kernels.nodes_of(graphs, self._node_ptr)
         found = [
             training_kernels.distinct_states(nodes, colours, rows)
             for colours, rows in zip(self._colours, self._rows, strict=True)
@@ -225,12 +224,12 @@ def _gcn(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pu
 def _gin(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
     gathered, pull_gather = _gather(x, x, edges)
     middle, pull_inner = block.linear("nn.0.weight", gathered)
-    middle = np.maximum(middle + block.values["nn.0.bias"], 0)
+    training_kernels.add_relu(middle, block.values["nn.0.bias"])
     out, pull_outer = block.linear("nn.2.weight", middle)
 
     def pull(grad: Float32Array) -> Float32Array:
-        grad = np.where(middle > 0, pull_outer(grad), np.float32(0))
-        block.slopes["nn.0.bias"][:] = grad.sum(axis=0, dtype=np.float64)
+        grad = pull_outer(grad)
+        training_kernels.add_relu_backward(middle, grad, block.slopes["nn.0.bias"])
         return pull_gather(pull_inner(grad))[0]
 
     return out, pull

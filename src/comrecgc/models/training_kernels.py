@@ -12,6 +12,18 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
+def nodes_of(graphs, node_ptr):  # type: ignore[no-untyped-def]
+    """The nodes of some graphs of a batch, one after the other."""
+    nodes = np.empty((node_ptr[graphs + 1] - node_ptr[graphs]).sum(), dtype=np.int64)
+    place = 0
+    for g in graphs:
+        for v in range(node_ptr[g], node_ptr[g + 1]):
+            nodes[place] = v
+            place += 1
+    return nodes
+
+
+@numba.njit(cache=True, nogil=True)
 def distinct_states(nodes, colours, rows):  # type: ignore[no-untyped-def]
     """One node per colour, in order of appearance, and how many share it; `rows` gets the row of each colour."""
     representatives = np.empty(len(nodes), dtype=np.int64)
@@ -246,6 +258,28 @@ def normalise_backward(  # type: ignore[no-untyped-def]
         for c in range(width):
             g = grad[i, c] if out[i, c] > zero else zero
             grad_x[i, c] = scale[c] * (g - count * (flat[c] + (x[i, c] - centre[c]) * slope[c]))
+
+
+@numba.njit(cache=True, nogil=True)
+def add_relu(x, bias):  # type: ignore[no-untyped-def]
+    """`x = relu(x + bias)` in place."""
+    zero = x.dtype.type(0)
+    for i in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            x[i, c] = max(x[i, c] + bias[c], zero)
+
+
+@numba.njit(cache=True, nogil=True)
+def add_relu_backward(out, grad, grad_bias):  # type: ignore[no-untyped-def]
+    """`grad = 0` in place wherever `out` is not positive; what is left of each column adds up to `grad_bias [C]`."""
+    total = np.zeros(out.shape[1])
+    zero = out.dtype.type(0)
+    for i in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            grad[i, c] = grad[i, c] if out[i, c] > zero else zero
+            total[c] += grad[i, c]
+    for c in range(out.shape[1]):
+        grad_bias[c] = total[c]
 
 
 @numba.njit(cache=True, nogil=True)
