@@ -38,7 +38,7 @@ from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, ClassifierTraining, load_classifier, predict, train_classifier
 from comrecgc.molecules import BOND_NAMES, ladder_of
 from comrecgc.run import Engine, LocalEngine, RunContext, available_cores, reproducible
-from comrecgc.run.engine import ClusterEngine, connect
+from comrecgc.run.context import ClusterEngine, connect
 
 
 def main() -> None:

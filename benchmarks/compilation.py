@@ -50,10 +50,10 @@ def main() -> None:
         from numba.core import event
 
         records = record_compilations(event)
-        from comrecgc import compilation
+        from comrecgc import run
         from comrecgc.cli.explain import run_demo
 
-        compilation.available_cores = lambda: 1  # nothing is compiled by another process
+        run.available_cores = lambda: 1  # nothing is compiled by another process
         run_demo(Path(folder) / "run", 0)
         report(records(), options.top, options.signatures)
 

@@ -24,9 +24,8 @@ from comrecgc.algorithms.checkpoint import Reached
 from comrecgc.algorithms.paper.walk import MultiHeadWalk, ShardedWalk
 from comrecgc.graphs import Graph, GraphBatch, simplify_path
 from comrecgc.models import Greed
-from comrecgc.run import RunContext
+from comrecgc.run import RunContext, bars
 from comrecgc.scoring import NeighbourhoodScorer
-from comrecgc.terminal import bars
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
 """The modules that a molecule passes from a table to the report: python benchmarks/way.py [--source src] [--listed]
 
 Runs `comrecgc explain` on a table of planted molecules and records every function of the package when it is first called. A *step* is a first call of a
-public function from another module. A module is *entered twice* if steps lead into it from more than one module. Modules of `graphs`, `run`, `errors` and
-`terminal` are passed, but are no stations of the way: they define what all others speak of. `--source` traces another checkout, to compare two states.
-Compiled code is not seen.
+public function from another module. A module is *entered twice* if steps lead into it from more than one module. Modules of `graphs`, `run` and `errors`
+are passed, but are no stations of the way: they define what all others speak of. Calls made while a module is being imported (decorators of classes,
+tables of names) do not count: no molecule is on its way then. `--source` traces another checkout, to compare two states. Compiled code is not seen.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ class Trace:
         code = frame.f_code
         if event != "call" or code in self.seen:
             return
-        self.seen.add(code)
         is_function = code.co_flags & 0x1  # not the body of a module or a class
         if not is_function or code.co_name.startswith("<") or not code.co_filename.startswith(self.prefix):
+            self.seen.add(code)
             return
+        if is_importing(frame):
+            return
+        self.seen.add(code)
         caller = frame.f_back
         while caller is not None and not caller.f_code.co_filename.startswith(self.prefix):
             caller = caller.f_back
@@ -45,6 +48,15 @@ class Trace:
 
     def _module(self, path: str) -> str:
         return path.removeprefix(self.prefix).removesuffix(".py").replace("/", ".")
+
+
+def is_importing(frame: FrameType | None) -> bool:
+    """Whether an import is under way below this frame."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def main() -> None:

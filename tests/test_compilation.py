@@ -1,3 +1,5 @@
+"""Tests of comrecgc.runs: kernels that are compiled while models train."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -6,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from comrecgc import compilation
-from comrecgc.compilation import Compilation
+from comrecgc import runs
+from comrecgc.runs import Compilation
 
 
 def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -29,10 +31,10 @@ def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.Monkey
             self.waited = True
 
     context = SimpleNamespace(Process=Process)
-    monkeypatch.setattr("comrecgc.compilation.multiprocessing.get_context", lambda _: context)
-    monkeypatch.setattr("comrecgc.compilation.os.sched_getaffinity", lambda _: {0})
+    monkeypatch.setattr("comrecgc.runs.multiprocessing.get_context", lambda _: context)
+    monkeypatch.setattr("comrecgc.runs.os.sched_getaffinity", lambda _: {0})
     assert Compilation.start().process is None  # one core: compiling elsewhere gains nothing
-    monkeypatch.setattr("comrecgc.compilation.os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("comrecgc.runs.os.sched_getaffinity", lambda _: {0, 1})
     compiling = Compilation.start()
     assert len(begun) == 1
     said: list[str] = []
@@ -41,6 +43,6 @@ def test_compiling_begins_once_and_only_where_it_pays(monkeypatch: pytest.Monkey
     process: Any = compiling.process
     assert process.waited
     assert not process.is_alive()
-    compilation._stamp().touch()
+    runs._stamp().touch()
     assert Compilation.start().process is None
     assert len(begun) == 1

@@ -159,12 +159,12 @@ def test_no_embedder_is_trained_where_nothing_is_rejected(monkeypatch: pytest.Mo
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("an embedder was trained for nothing")
 
-    monkeypatch.setattr("comrecgc.explainer.train_embedder", refuse)
-    monkeypatch.setattr("comrecgc.models.obtaining.train_embedder", refuse)
+    monkeypatch.setattr("comrecgc.models.train_embedder", refuse)
+    monkeypatch.setattr("comrecgc.models.greed.train_embedder", refuse)
     found = CommonRecourseExplainer(Always(0.9, 3), Vectors(changes="any")).fit(DATASET)
     assert found.explanation_.recourses == ()
     assert found.embedder_ is None
-    monkeypatch.setattr("comrecgc.runs.obtain_classifier", lambda *_, **__: (Always(0.9, 3), ModelFile("c", "0")))
+    monkeypatch.setattr("comrecgc.models.obtain_classifier", lambda *_, **__: (Always(0.9, 3), ModelFile("c", "0")))
     explanation = explain_dataset(DATASET, tmp_path, explainer_of(None, Vectors, changes="any"))
     assert "no rejects to explain" in explanation.warnings[0]
 
@@ -175,7 +175,7 @@ def test_rejects_are_reported_before_the_embedder_is_trained(monkeypatch: pytest
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("comrecgc.explainer.train_embedder", stop)
+    monkeypatch.setattr("comrecgc.models.train_embedder", stop)
     with pytest.raises(KeyboardInterrupt):
         explainer_of(Always(0.1, 3), Vectors, progress=lambda *at: stages.append(at)).fit(DATASET)
     assert [stage[:3] for stage in stages] == [("rejected graphs", 24, 24)]
@@ -375,12 +375,12 @@ def test_the_budget_binds_the_training_of_the_embedder(monkeypatch: pytest.Monke
         deadlines.append(deadline - time.monotonic())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("comrecgc.explainer.train_embedder", train)
-    monkeypatch.setattr("comrecgc.models.obtaining.train_embedder", train)
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("comrecgc.models.train_embedder", train)
+    monkeypatch.setattr("comrecgc.models.greed.train_embedder", train)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / name)
     with pytest.raises(KeyboardInterrupt):
         CommonRecourseExplainer(MODEL, Vectors(), context=RunContext(time_budget=100)).fit(DATASET)
-    monkeypatch.setattr("comrecgc.runs.obtain_classifier", lambda *_, **__: (MODEL, ModelFile("c", "0")))
+    monkeypatch.setattr("comrecgc.models.obtain_classifier", lambda *_, **__: (MODEL, ModelFile("c", "0")))
     with pytest.raises(KeyboardInterrupt):
         explain_dataset(DATASET, tmp_path / "run", explainer_of(None, Vectors, time_budget=100))
     assert all(40 < seconds <= 50 for seconds in deadlines)
@@ -493,7 +493,7 @@ def test_an_embedder_that_fit_did_not_need_is_trained_for_unseen_graphs(monkeypa
         raise KeyboardInterrupt
 
     found = CommonRecourseExplainer(Always(0.9, 3), Vectors(changes="any")).fit(DATASET)
-    monkeypatch.setattr("comrecgc.explainer.train_embedder", train)
+    monkeypatch.setattr("comrecgc.models.train_embedder", train)
     with pytest.raises(KeyboardInterrupt):
         found.explain(DATASET)
     assert trained == [3]

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from comrecgc import explanation, models
 from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.inputs import Graphs, ModelPair, Rejects, as_dataset, over_labels_of
 from comrecgc.algorithms.plausibility import Plausibility, agreement_panel, find_jury, find_panel
@@ -19,40 +20,9 @@ from comrecgc.algorithms.rules.population import FullDataset, population_of
 from comrecgc.algorithms.vectors.candidates import choose_recourses, one_edit_length
 from comrecgc.data import Goal, GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explanation import (
-    NUMBERS,
-    Explanation,
-    Origin,
-    RuleChooser,
-    Verified,
-    apply_recourses,
-    explain_nothing,
-    explain_recourses,
-    number_facts,
-    stamped,
-)
+from comrecgc.explanation import Explanation, Origin, RuleChooser, Verified
 from comrecgc.graphs import GraphBatch
-from comrecgc.models import (
-    Agreement,
-    Classifier,
-    Embedder,
-    EmbedderTraining,
-    GoalClassifier,
-    NumberJury,
-    Panel,
-    PanelTraining,
-    as_classifier,
-    as_embedder,
-    as_goal_classifier,
-    check_own_data,
-    load_classifier,
-    load_embedder,
-    obtain_embedder,
-    over_dataset,
-    predict,
-    train_embedder,
-    with_sources,
-)
+from comrecgc.models import Classifier, Embedder, EmbedderTraining, GoalClassifier, Panel, PanelTraining
 from comrecgc.molecules import ladder_facts, ladder_of
 from comrecgc.run import RunContext, check_writable, reproducible
 
@@ -133,7 +103,7 @@ class CommonRecourseExplainer:
             self.classifier_ = self._classifier(self.dataset_)
             if not has_classes and self.threshold is None and getattr(self.classifier_, "num_scores", None) == 1:
                 self.dataset_ = replace(self.dataset_, notes=(*self.dataset_.notes, _ONE_NUMBER))
-            doubts = check_own_data(self.classifier_, self.dataset_, strict=self.context.strict)
+            doubts = models.check_own_data(self.classifier_, self.dataset_, strict=self.context.strict)
             population = None  # all graphs, where there are so many that rules are mined on a sample
             if isinstance(task.algorithm, Rules):
                 sample = task.algorithm.sample
@@ -153,18 +123,25 @@ class CommonRecourseExplainer:
             self.verified_: Verified | None = None
             if not inputs.rejects:
                 self.task_ = task if task.recourse == "rules" else VectorTask.of(task)
-                found = explain_nothing(self.task_, inputs.rejects, warnings=inputs.warnings, notes=inputs.notes)
+                found = explanation.explain_nothing(
+                    self.task_, inputs.rejects, warnings=inputs.warnings, notes=inputs.notes
+                )
             elif isinstance(task.algorithm, Rules):
                 found = self._fit_rules(task, inputs, population, context)
             else:
                 found = self._fit_vectors(task, inputs, context)
-            found = stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            found = explanation.stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
             if isinstance(self.classifier_, GoalClassifier):
                 jury = self.plausibility_.jury
-                numbers = number_facts(
-                    self.classifier_, self.rejects_, self.dataset_, jury if isinstance(jury, NumberJury) else None
+                numbers = explanation.number_facts(
+                    self.classifier_,
+                    self.rejects_,
+                    self.dataset_,
+                    jury if isinstance(jury, models.NumberJury) else None,
                 )
-                found = found.using(facts=replace(found.facts, facts={**found.facts.facts, NUMBERS: numbers}))
+                found = found.using(
+                    facts=replace(found.facts, facts={**found.facts.facts, explanation.NUMBERS: numbers})
+                )
             self.explanation_ = found.using(origin=Origin(self.classifier_, self.dataset_.attributes))
         return self
 
@@ -189,9 +166,9 @@ class CommonRecourseExplainer:
     def _fit_vectors(self, task: Task[VectorAlgorithm], inputs: _Inputs, context: RunContext) -> Explanation:
         """Embed the rejects, find candidates, choose recourses, and confirm every claim."""
         self.embedder_ = self._embedder(inputs.rejects.dataset, context)
-        models = ModelPair(self.classifier_, self.embedder_)
-        self.rejects_ = rejects = inputs.rejects.embedded(models)
-        scorer = self.plausibility_.scorer(models, rejects.dataset, task.algorithm, context)
+        pair = ModelPair(self.classifier_, self.embedder_)
+        self.rejects_ = rejects = inputs.rejects.embedded(pair)
+        scorer = self.plausibility_.scorer(pair, rejects.dataset, task.algorithm, context)
         self.task_ = resolved = VectorTask.of(task, one_edit_length(scorer, rejects, task.random_state))
         context.clock.lap("embedder")
         if context.before_search is not None:
@@ -207,8 +184,8 @@ class CommonRecourseExplainer:
             )
         if not candidates.complete:
             inputs.notes.append(_out_of_time(context, "the search"))
-        found, self.verified_ = explain_recourses(
-            resolved, rejects, candidates, chosen, models, self.plausibility_, context.clock,
+        found, self.verified_ = explanation.explain_recourses(
+            resolved, rejects, candidates, chosen, pair, self.plausibility_, context.clock,
             warnings=inputs.warnings, notes=inputs.notes,
         )  # fmt: skip
         self.search_curve_ = candidates.curve
@@ -228,13 +205,15 @@ class CommonRecourseExplainer:
             raise InputError("explain needs recourses: call fit first")
         dataset = over_labels_of(as_dataset(graphs, like=self.dataset_)[0], self.dataset_)
         if isinstance(self.classifier_, GoalClassifier):
-            dataset = with_sources(dataset)
+            dataset = models.with_sources(dataset)
         with self.context.begun() as context, reproducible():
             if self.embedder_ is None and self.task_.recourse == "vectors":  # fit had nothing to embed
                 self.embedder_ = self._embedder(self.dataset_, context)
-            models = ModelPair(over_dataset(self.classifier_, dataset), self.embedder_)
-            found = apply_recourses(self.explanation_, dataset, models, self.task_, self.plausibility_, context)
-            return found.using(origin=Origin(models.classifier, dataset.attributes))
+            pair = ModelPair(models.over_dataset(self.classifier_, dataset), self.embedder_)
+            found = explanation.apply_recourses(
+                self.explanation_, dataset, pair, self.task_, self.plausibility_, context
+            )
+            return found.using(origin=Origin(pair.classifier, dataset.attributes))
 
     def save(self, folder: str | Path) -> None:
         """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.
@@ -287,12 +266,12 @@ class CommonRecourseExplainer:
             raise InputError(
                 "A goal in numbers is for rules, without panel, agree, reject and threshold (got one of these)"
             )
-        return with_sources(dataset.aiming(goal)), False
+        return models.with_sources(dataset.aiming(goal)), False
 
     def _classifier(self, dataset: GraphDataset) -> Classifier:
         model = self.model
         if isinstance(model, str | Path):
-            model = load_classifier(Path(model), label_names=dataset.label_names)
+            model = models.load_classifier(Path(model), label_names=dataset.label_names)
         if isinstance(model, torch.nn.Module):
             try:
                 model.to(self.context.device)
@@ -302,12 +281,12 @@ class CommonRecourseExplainer:
                     f"device must be one that torch can use here (got {self.context.device}: {reason})"
                 ) from error
         if dataset.goal is not None:
-            return as_goal_classifier(model, dataset, dataset.goal)
+            return models.as_goal_classifier(model, dataset, dataset.goal)
         given = {name: getattr(self, name) for name in ("accept", "reject", "threshold")}
         if isinstance(model, Classifier) and any(value is not None for value in given.values()):
             name = next(name for name, value in given.items() if value is not None)
             raise InputError(f"{name} is for models that are not a Classifier yet: give it to as_classifier (got both)")
-        return over_dataset(as_classifier(model, dataset, **given), dataset)
+        return models.over_dataset(models.as_classifier(model, dataset, **given), dataset)
 
     def _plausibility(
         self, inputs: _Inputs, population: FullDataset | None, context: RunContext, *, has_classes: bool
@@ -339,14 +318,14 @@ class CommonRecourseExplainer:
     def _embedder(self, study: GraphDataset, context: RunContext) -> Embedder:
         given = self.algorithm.embedder if isinstance(self.algorithm, VectorAlgorithm) else None
         if isinstance(given, str | Path):
-            return load_embedder(Path(given), label_names=study.label_names)
+            return models.load_embedder(Path(given), label_names=study.label_names)
         if given is not None and not isinstance(given, EmbedderTraining):
-            return as_embedder(given)
+            return models.as_embedder(given)
         training, deadline = given or QUICK_TRAINING, context.clock.training_deadline(_EMBEDDER_SHARE)
         how: dict[str, Any] = {"progress": context.report, "deadline": deadline, "engine": context.engine}
         if context.folder is None:
-            return train_embedder(study.graphs, study.num_labels, training, **how)
-        return obtain_embedder(study, None, context.folder, training=training, **how)[0]
+            return models.train_embedder(study.graphs, study.num_labels, training, **how)
+        return models.obtain_embedder(study, None, context.folder, training=training, **how)[0]
 
 
 @dataclass(eq=False)
@@ -373,13 +352,13 @@ class _Inputs:
         cls, study: GraphDataset, classifier: Classifier, population: FullDataset | None, *, has_classes: bool
     ) -> _Inputs:
         """The rejects among the graphs that are studied."""
-        predictions = predict(classifier, study)
+        predictions = models.predict(classifier, study)
         rejects = Rejects.of(study, predictions)
         if population is not None:
             rejects = replace(rejects, indices=population.studied[rejects.indices])
         inputs = cls(rejects, [predictions.warning] if predictions.warning else [], list(study.notes))
         if has_classes and len(study):
-            agreement = Agreement.of(predictions, study)
+            agreement = models.Agreement.of(predictions, study)
             inputs.accuracy = agreement.accuracy
             if agreement.has_both:
                 inputs.notes.append(agreement.sentence)

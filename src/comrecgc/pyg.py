@@ -58,15 +58,9 @@ class CommonRecourse(ExplainerAlgorithm):  # type: ignore[misc]  # PyG has no ty
     def forward(
         self, model: torch.nn.Module, x: Any, edge_index: Any, *, target: Any, index: Any = None, **kwargs: Any
     ) -> PygExplanation:
-        """Explain a graph, or a batch of graphs; `batch` tells them apart.
+        """Explain the graph, or the graphs of a batch that `index` names; called by PyG's `Explainer`.
 
-        Args:
-            model: The model, as PyG's `Explainer` hands it over.
-            x: Node features.
-            edge_index: Edges.
-            target: The class of each graph, which is what the model says and not needed.
-            index: Graphs to explain; None for all.
-            **kwargs: What else the model takes: `batch`, and tensors of nodes or edges.
+        `kwargs` are what else the model takes: `batch`, and tensors of nodes or edges. `target` is what the model says, and not needed.
         """
         del target
         if self.explainer is None or self.explainer.model is not model:

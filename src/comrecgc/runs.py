@@ -1,72 +1,41 @@
-"""Runs on disk: made from a dataset and perhaps models, and opened again."""
+"""Runs on disk: made from a dataset and perhaps models, and opened again; and kernels that are compiled while models train."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import multiprocessing
+import os
+import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
+from comrecgc import evidence, models, run
 from comrecgc.algorithms.base import Task, VectorAlgorithm
 from comrecgc.algorithms.baselines.baseline import CHECKPOINT as BASELINE_CHECKPOINT
 from comrecgc.algorithms.inputs import Graphs, ModelPair, as_dataset, over_labels_of, with_label_names
 from comrecgc.algorithms.plausibility import VALENCE, Plausibility
 from comrecgc.algorithms.rules.algorithm import Rules
 from comrecgc.algorithms.rules.population import BLOCK_FILES, CENSUS, first_sample
-from comrecgc.data import GraphDataset
+from comrecgc.data import GraphDataset, load_planted
 from comrecgc.errors import InputError
-from comrecgc.evidence import (
-    EVIDENCE,
-    WITNESSES,
-    Evidence,
-    Figure,
-    evaluate_run,
-    load_evidence,
-    run_evidence,
-    run_models,
-    run_plausibility,
-    save_panel,
-    save_witnesses,
-    witnesses_of,
-)
+from comrecgc.evidence import EVIDENCE, WITNESSES, Evidence, Figure
 from comrecgc.explainer import QUICK_TRAINING, CommonRecourseExplainer
 from comrecgc.explanation import RULES, Explanation, apply_recourses, load_explanation, stored_rejects, stored_task
-from comrecgc.models import (
-    Classifier,
-    ClassifierTraining,
-    Embedder,
-    EmbedderTraining,
-    ModelFile,
-    Panel,
-    PanelTraining,
-    as_classifier,
-    as_embedder,
-    checksum,
-    data_fingerprint,
-    load_embedder,
-    load_panel,
-    obtain_classifier,
-)
+from comrecgc.models import Classifier, ClassifierTraining, Embedder, ModelFile, Panel, PanelTraining, checksum
 from comrecgc.molecules import are_types, ladder_facts
 from comrecgc.report import write_report
-from comrecgc.run import (
-    FOLDER_LOCK,
-    RunContext,
-    check_writable,
-    facts_path,
-    only_writer_in,
-    read_json,
-    reason_of,
-    refusing_damage,
-    reproducible,
-    write_json,
-)
+from comrecgc.run import Progress, RunContext, check_writable, reason_of, reproducible
 
 # The folder of a run: begun, interrupted, resumed, finished.
 
@@ -102,7 +71,7 @@ class RunFolder:
             raise InputError(f"Cannot write to {path}: it is a file, and a run needs a folder")
         check_writable(path)
         folder = cls(path, json.loads(json.dumps(request)))
-        with only_writer_in(path):
+        with run.only_writer_in(path):
             folder._begin(resume=resume, overwrite=overwrite)
             yield folder
 
@@ -111,7 +80,7 @@ class RunFolder:
             self._remove(*_FINISHED, *_UNFINISHED)
         elif resume:
             self._check_request()
-        elif any(entry.name != FOLDER_LOCK for entry in self.path.iterdir()):
+        elif any(entry.name != run.FOLDER_LOCK for entry in self.path.iterdir()):
             raise InputError(
                 f"{self.path} is not empty: --resume goes on with the run in it, --overwrite replaces it; "
                 "or choose another --out"
@@ -119,7 +88,7 @@ class RunFolder:
         if self.is_finished:
             self.finish()  # it was, but perhaps killed before it had cleared up
         else:
-            write_json(self.path / REQUEST, self.request)
+            run.write_json(self.path / REQUEST, self.request)
 
     @property
     def is_finished(self) -> bool:
@@ -134,7 +103,7 @@ class RunFolder:
         if self.is_finished:
             found = Explanation.load(self.path).facts.facts.get("request")
         elif (self.path / REQUEST).exists():
-            found = read_json(self.path / REQUEST)
+            found = run.read_json(self.path / REQUEST)
         else:
             return
         found = found if isinstance(found, dict) else {}
@@ -192,7 +161,7 @@ def explain_dataset(
         files, study = dict[str, ModelFile](), dataset
         if isinstance(task.algorithm, Rules):
             study = first_sample(dataset, task.algorithm.sample, task.random_state)
-        model, files["classifier"] = obtain_classifier(
+        model, files["classifier"] = models.obtain_classifier(
             study, _file_of(explainer.model), folder.path, training=training,
             deadline=context.clock.training_deadline(_CLASSIFIER_SHARE), progress=context.report,
         )  # fmt: skip
@@ -207,7 +176,8 @@ def explain_dataset(
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
             "panel": [
-                asdict(file) for file in save_panel(fitted.plausibility_.panel, folder.path, dataset.label_names)
+                asdict(file)
+                for file in evidence.save_panel(fitted.plausibility_.panel, folder.path, dataset.label_names)
             ],
             "agree": bool(explainer.agree),
             "ladder": ladder_facts(fitted.plausibility_.ladder),
@@ -215,7 +185,7 @@ def explain_dataset(
             "source": dict(source or {}),
         }
         if fitted.verified_ is not None:
-            save_witnesses(witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
+            evidence.save_witnesses(evidence.witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
         explanation = fitted.explanation_.using(facts=replace(fitted.explanation_.facts, facts=facts))
         context.tell("writing report and tables", 0, 2)
@@ -235,14 +205,16 @@ def _request(
     request = task.parameters() | {
         "changes": task.changes,
         "dataset": dataset.name,
-        "data": data_fingerprint(dataset),
+        "data": models.data_fingerprint(dataset),
         "classifier": asdict(training) if file is None else checksum(file),
     }
     if dataset.goal is not None:
         request["goal"] = dataset.goal.stated()
     if isinstance(task.algorithm, VectorAlgorithm):
         embedder = task.algorithm.embedder or QUICK_TRAINING
-        request["embedder"] = embedder.effort if isinstance(embedder, EmbedderTraining) else checksum(Path(embedder))
+        request["embedder"] = (
+            embedder.effort if isinstance(embedder, models.EmbedderTraining) else checksum(Path(embedder))
+        )
     panel = task.algorithm.wants_panel and dataset.goal is None if explainer.panel is None else explainer.panel
     request["panel"] = asdict(panel) if isinstance(panel, PanelTraining) else _stated(panel)
     if task.recourse == "rules":
@@ -252,11 +224,11 @@ def _request(
     return request
 
 
-def _stated(models: Any) -> bool | list[str]:
+def _stated(asked: Any) -> bool | list[str]:
     """Whether models are asked for, or the checksums of their files: a run folder needs files."""
-    if isinstance(models, bool):
-        return models
-    files = [] if isinstance(models, Panel) else list(models)
+    if isinstance(asked, bool):
+        return asked
+    files = [] if isinstance(asked, Panel) else list(asked)
     if not files or not all(isinstance(model, str | Path) for model in files):
         raise InputError("A run folder keeps models as files: name files of classifiers (got models in memory)")
     return [checksum(Path(file)) for file in files]
@@ -299,7 +271,7 @@ class Run:
     def dataset(self) -> GraphDataset:
         """The inputs of the run, with the features of its labels where they were kept."""
         dataset, facts = stored_rejects(self.explanation).dataset, self.explanation.facts.facts
-        with refusing_damage(self.path / MANIFEST, advice=""):
+        with run.refusing_damage(self.path / MANIFEST, advice=""):
             if (rows := facts.get("features")) is not None:
                 dataset = replace(dataset, features=np.array(rows, dtype=np.float32))
             if (rows := facts.get("edge_features")) is not None:
@@ -317,22 +289,22 @@ class Run:
         given: dict[str, Any] = {"classifier": self.classifier, "embedder": self.embedder}
         files = {what: model for what, model in given.items() if model is None or isinstance(model, str | Path)}
         if "classifier" in files:
-            loaded = run_models(self.path, self.explanation, **files)
-            return loaded if "embedder" in files else replace(loaded, embedder=as_embedder(given["embedder"]))
+            loaded = evidence.run_models(self.path, self.explanation, **files)
+            return loaded if "embedder" in files else replace(loaded, embedder=models.as_embedder(given["embedder"]))
         embedder = given["embedder"]
         if isinstance(embedder, str | Path):
-            embedder = load_embedder(Path(embedder), label_names=self.explanation.schema.label_names)
-        classifier = as_classifier(given["classifier"], self.dataset)
-        return ModelPair(classifier, None if embedder is None else as_embedder(embedder))
+            embedder = models.load_embedder(Path(embedder), label_names=self.explanation.schema.label_names)
+        classifier = models.as_classifier(given["classifier"], self.dataset)
+        return ModelPair(classifier, None if embedder is None else models.as_embedder(embedder))
 
     @cached_property
     def plausibility(self) -> Plausibility:
         """The ladder of changes of the run, and its panel."""
-        plausibility = run_plausibility(self.path, self.explanation)
+        plausibility = evidence.run_plausibility(self.path, self.explanation)
         if self.panel is None:
             return plausibility
         names = self.explanation.schema.label_names
-        panel = self.panel if isinstance(self.panel, Panel) else load_panel(self.panel, label_names=names)
+        panel = self.panel if isinstance(self.panel, Panel) else models.load_panel(self.panel, label_names=names)
         return replace(plausibility, panel=panel)
 
     def evaluate(self, graphs: Graphs | None = None) -> list[Figure]:
@@ -342,7 +314,7 @@ class Run:
             graphs: The data that the run explained, with its classes: the jury is trained on them again. Without it, what the jury says is
                 not recomputed.
         """
-        return evaluate_run(self.path, self.models, None if graphs is None else as_dataset(graphs)[0])
+        return evidence.evaluate_run(self.path, self.models, None if graphs is None else as_dataset(graphs)[0])
 
     def evidence(
         self,
@@ -363,7 +335,7 @@ class Run:
             context: Cores, cluster and progress.
         """
         with (context or RunContext()).begun() as begun:
-            return run_evidence(
+            return evidence.run_evidence(
                 self.path, as_dataset(graphs)[0], self.models, begun,
                 with_controls=with_controls, second_panel=second_panel, cache=cache,
             )  # fmt: skip
@@ -416,7 +388,7 @@ class Run:
     def report(self) -> Path:
         """Write `report.html` again, with the evidence if there is some; its path."""
         path = self.path / REPORT
-        write_report(self.explanation, path, load_evidence(self.path))
+        write_report(self.explanation, path, evidence.load_evidence(self.path))
         return path
 
 
@@ -438,13 +410,13 @@ def open_run(
     return Run(Path(path), load_explanation(path), classifier, embedder, panel)
 
 
-def write_choice(chosen: Explanation, run: Path, folder: RunFolder) -> Explanation:
+def write_choice(chosen: Explanation, source: Path, folder: RunFolder) -> Explanation:
     """Write what was chosen from a run, with its models, to another folder."""
     facts = dict(chosen.facts.facts) | {"request": folder.request}
-    if isinstance(models := facts.get("models"), dict):
-        facts["models"] = {what: _carried(file, run, folder.path) for what, file in models.items()}
+    if isinstance(files := facts.get("models"), dict):
+        facts["models"] = {what: _carried(file, source, folder.path) for what, file in files.items()}
     if isinstance(panel := facts.get("panel"), list):
-        facts["panel"] = [_carried(file, run, folder.path) for file in panel]
+        facts["panel"] = [_carried(file, source, folder.path) for file in panel]
     chosen = chosen.using(facts=replace(chosen.facts, facts=facts))
     write_report(chosen, folder.path / REPORT)
     chosen.save(folder.path)
@@ -457,10 +429,80 @@ def _carried(entry: Any, source: Path, target: Path) -> Any:
     if not isinstance(entry, dict) or not isinstance(entry.get("path"), str) or Path(entry["path"]).is_absolute():
         return entry
     name = Path(entry["path"]).name
-    for file in (source / name, facts_path(source / name)):
+    for file in (source / name, run.facts_path(source / name)):
         try:
             if file.exists():
                 shutil.copyfile(file, target / file.name)
         except OSError as error:
             raise InputError(f"Cannot copy {file}: {reason_of(error)}") from error
     return asdict(ModelFile(name, str(entry.get("sha256"))))
+
+
+# Compiled code made ready by a second process while the first one trains: the first use of the kernels takes about half a minute. What is compiled is kept
+# beside the kernels, or in `$NUMBA_CACHE_DIR`, so that this happens once per machine and version.
+
+
+_GRAPHS = 24  # enough for every kind of change to occur
+
+
+@dataclass(frozen=True, eq=False)
+class Compilation:
+    """Compiling that goes on in another process; None where nothing is left to compile."""
+
+    process: BaseProcess | None
+
+    @classmethod
+    def start(cls) -> Compilation:
+        """Begin, unless it was done before or there is no second core to do it on."""
+        if _stamp().exists() or run.available_cores() < 2 or not os.access(_stamp().parent, os.W_OK):
+            return cls(None)
+        process = multiprocessing.get_context("spawn").Process(target=_compile_quietly, daemon=True)
+        process.start()  # a daemon: a command that is over leaves nothing behind
+        return cls(process)
+
+    def wait(self, progress: Progress | None = None) -> None:
+        """Come back when all is compiled: to compile the same here would take longer."""
+        if self.process is None:
+            return
+        if self.process.is_alive() and progress is not None:
+            progress("compiling, once per machine, about half a minute", 0, 1, "")
+        self.process.join()
+
+
+def compile_kernels() -> None:
+    """Mine rules of an untrained classifier on a few molecules, which compiles what mining needs."""
+    dataset = load_planted(num_graphs=_GRAPHS)
+    torch.manual_seed(0)
+    members = []
+    for name in models.ARCHITECTURES:
+        model = models.GraphClassifier(name, dataset.features).eval()
+        probability = models.predict(model, dataset).probability
+        with torch.no_grad():  # about half of the molecules are rejects
+            model.fc.bias[1] -= float(np.median(np.log(probability / (1 - probability))))
+        members.append(models.PanelMember(name=name, classifier=model))
+    explained = next(member.classifier for member in members if member.name == "gcn")
+    panel = Panel(tuple(member for member in members if member.name in ("gcn", "gin", "sage")))
+    CommonRecourseExplainer(explained, panel=panel, num_recourses=2, context=RunContext(jobs=1, progress=False)).fit(
+        dataset
+    )
+
+
+def _stamp() -> Path:
+    """A file that says that these kernels were compiled; beside what was compiled, so that both go together."""
+    folder = Path(__file__).parent
+    digest = hashlib.sha256(f"{platform.python_version()} {version('numba')}".encode())
+    for file in sorted(folder.rglob("*_kernels.py")):
+        known = file.stat()
+        digest.update(f"{file.name} {known.st_mtime_ns} {known.st_size}".encode())
+    place = os.environ.get("NUMBA_CACHE_DIR")
+    return (Path(place) if place else folder / "__pycache__") / f"compiled-{digest.hexdigest()[:16]}"
+
+
+def _compile_quietly() -> None:
+    """Compile all there is, say nothing, and leave the stamp."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    compile_kernels()
+    with suppress(OSError):
+        _stamp().touch()

@@ -12,7 +12,7 @@ from comrecgc.explanation import Explanation
 def test_the_demo_finds_the_planted_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "cache" / name)
     explanation = run_demo(tmp_path / "demo", 0, panel_epochs=20)
     printed = capsys.readouterr().out
     assert explanation.facts.model_accuracy is not None

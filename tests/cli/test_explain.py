@@ -1,6 +1,6 @@
 """Tests of comrecgc.cli.explain.
 
-Also tests comrecgc.cli.app, comrecgc.cli.summary, comrecgc.errors.
+Also tests comrecgc.cli.app, comrecgc.errors.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def test_rules_are_the_default_on_a_table_and_an_archive(
 ) -> None:
     if make is molecules:
         pytest.importorskip("rdkit")
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("comrecgc.runs.ClassifierTraining", lambda **given: ClassifierTraining(epochs=150, **given))
     folder = tmp_path / "run"
     asked = ["--theta", 0.4, "--no-panel", "--jobs", 1, "--out", folder]
@@ -197,7 +197,7 @@ def test_rules_are_the_default_on_a_table_and_an_archive(
         read.append(name)
         raise InputError("enough")
 
-    monkeypatch.setattr("comrecgc.cli.inspect.read_data", refuse)
+    monkeypatch.setattr("comrecgc.cli.app.read_data", refuse)
     assert run(monkeypatch, "evaluate", folder, "--evidence") == 2
     assert read == [str(make(tmp_path))]  # the run knows its data
 
@@ -285,7 +285,7 @@ def test_a_folder_that_cannot_be_written_to(
 def test_models_are_trained_where_none_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr("comrecgc.runs.ClassifierTraining", lambda **options: ClassifierTraining(epochs=30, **options))
     for module in ("runs", "explainer"):
         monkeypatch.setattr(f"comrecgc.{module}.QUICK_TRAINING", EmbedderTraining(effort=0.001))
@@ -406,7 +406,7 @@ def test_another_seed_trains_another_classifier(tmp_path: Path, monkeypatch: pyt
         asked.append(training.seed)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("comrecgc.runs.obtain_classifier", note)
+    monkeypatch.setattr("comrecgc.models.obtain_classifier", note)
     for seed in (0, 1):
         run(monkeypatch, "explain", "--dataset", "planted", "--out", tmp_path / str(seed), "--seed", seed)
     assert asked == [0, 1]

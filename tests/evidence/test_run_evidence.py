@@ -91,7 +91,7 @@ def test_the_command_prints_verdicts_and_json(
     run: Path, dataset: GraphDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("comrecgc.data.load_dataset", lambda *_, **__: dataset)
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / name)
     monkeypatch.setattr("comrecgc.evidence.gathering.SECOND_PANEL", QUICK)
     folder = tmp_path / "run"
     shutil.copytree(run, folder)

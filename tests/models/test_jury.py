@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models.jury import NUM_FOLDS, Jury, Stack, train_jury
+from comrecgc.models.jury import NUM_FOLDS, Jury, Stack, ask_members, train_jury
 
 
 def paths(num: int = 160, noise: float = 0.0, seed: int = 0) -> GraphDataset:
@@ -44,14 +44,14 @@ def test_nobody_is_asked_about_what_it_was_trained_on(jury: Jury) -> None:
     data = paths()
     batch = GraphBatch.from_graphs(data.graphs)
     for member in (*jury.choosing, *jury.reporting):
-        assert np.allclose(member.probability(batch, jury.folds), member.unseen)
+        assert np.allclose(ask_members([member], batch, jury.folds)[:, 0], member.unseen)
     # A copy that saw a graph of a wrong label repeats it; the copy that is asked does not.
     wrong = replace(data, classes=data.classes.copy())
     wrong.classes[3] = 1 - wrong.classes[3]
     again, _ = train_jury(wrong)
     assert again is not None
     forest = again.choosing[1]
-    said = [forest.probability(batch.select([3]), np.array([fold]))[0] for fold in range(NUM_FOLDS)]
+    said = [ask_members([forest], batch.select([3]), np.array([fold]))[0, 0] for fold in range(NUM_FOLDS)]
     others = [value for fold, value in enumerate(said) if fold != again.folds[3]]
     assert abs(said[again.folds[3]] - wrong.classes[3]) > np.mean([abs(value - wrong.classes[3]) for value in others])
 
@@ -114,8 +114,8 @@ def test_wrong_labels_do_not_make_sure_answers_doubtful() -> None:
     clean, noisy = (train_jury(paths(num=600, noise=noise))[0] for noise in (0.0, 0.1))
     assert clean is not None
     assert noisy is not None
-    assert clean._choosing_stack.noise < 0.02
-    assert 0.05 < noisy._choosing_stack.noise < 0.16
+    assert clean._stacks[0].noise < 0.02
+    assert 0.05 < noisy._stacks[0].noise < 0.16
     new = paths(num=300, seed=7)
     truth = noisy.truth(GraphBatch.from_graphs(new.graphs), np.zeros(len(new), np.int64))
     sure = truth > 0.9

@@ -6,7 +6,7 @@ import pytest
 from comrecgc.data import Goal, Numbers
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import train_number_jury
-from tests.models.test_goals import paths
+from tests.models.test_numbers import paths
 
 
 def test_a_jury_predicts_what_a_change_does() -> None:

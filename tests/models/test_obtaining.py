@@ -1,3 +1,5 @@
+"""Tests of comrecgc.models.training and comrecgc.models.greed: models from files and from the cache."""
+
 from __future__ import annotations
 
 import time
@@ -17,7 +19,7 @@ TRAINING = ClassifierTraining(epochs=2, hidden=4)
 
 def test_a_model_is_trained_once_and_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "cache" / name)
     stages: list[str] = []
     files = []
     for run in ("one", "two"):
@@ -35,7 +37,7 @@ def test_a_model_is_trained_once_and_copied(tmp_path: Path, monkeypatch: pytest.
 
 def test_without_a_cache_models_are_trained_in_the_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "file" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "file" / name)
     _, file = obtain_embedder(DATASET, None, tmp_path / "run", training=EmbedderTraining(effort=0.001))
     assert (tmp_path / "run" / file.path).is_file()
 
@@ -58,7 +60,7 @@ def test_a_changed_or_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_whatever_a_model_depends_on_is_in_its_cache_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "cache" / name)
     classes = DATASET.classes.copy()
     classes[0] = 1 - classes[0]
     features = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32)
@@ -77,7 +79,7 @@ def test_whatever_a_model_depends_on_is_in_its_cache_key(tmp_path: Path, monkeyp
 
 
 def test_a_training_cut_short_is_not_kept_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "cache" / name)
     kept = tmp_path / "cache" / "comrecgc" / "models"
     long = replace(TRAINING, epochs=10**6, patience=None)
     started = time.monotonic()

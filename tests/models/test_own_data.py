@@ -1,3 +1,5 @@
+"""Tests of comrecgc.models.adapter: the check before a search."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

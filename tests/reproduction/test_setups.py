@@ -21,7 +21,7 @@ def setup(tmp_path: Path, **options: Any) -> Setup:
 
 
 def test_what_is_missing_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / name)
     said: list[str] = []
     first = setup(tmp_path, checkpoints=tmp_path, progress=lambda what, *_: said.append(what))
     answers = predict(first.classifier, first.dataset).accepted

@@ -19,7 +19,7 @@ from comrecgc.errors import InputError
 from comrecgc.models import GraphClassifier, PanelTraining, obtain_panel
 from comrecgc.models.greed_pairs import PairGenerator
 from comrecgc.run import LocalEngine
-from comrecgc.run.engine import ClusterEngine, connect
+from comrecgc.run.context import ClusterEngine, connect
 
 pytest.importorskip("distributed")
 
@@ -130,7 +130,7 @@ def test_a_killed_worker_loses_nothing(cluster: Any, tmp_path: Path) -> None:
 def test_a_cluster_that_loses_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import LocalCluster
 
-    monkeypatch.setattr("comrecgc.run.engine.SECONDS_WITHOUT_WORKERS", 0.2)
+    monkeypatch.setattr("comrecgc.run.context.SECONDS_WITHOUT_WORKERS", 0.2)
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False) as made:
         engine = connect(made.scheduler_address)
         try:

@@ -214,7 +214,7 @@ def test_links_in_a_run_folder_are_replaced_not_followed(
 
 def test_links_in_the_place_of_models_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr("comrecgc.models.obtaining.user_cache_path", lambda name: tmp_path / "file" / name)
+    monkeypatch.setattr("comrecgc.models.training.user_cache_path", lambda name: tmp_path / "file" / name)
     folder, outside, dataset = tmp_path / "run", tmp_path / "outside", small_dataset()
     folder.mkdir()
     outside.mkdir()

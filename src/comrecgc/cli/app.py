@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, get_type_hints
 
@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from comrecgc import __version__
 from comrecgc.errors import InputError
-from comrecgc.terminal import err, out
+from comrecgc.run import RunContext, err, out, reason_of
 
 if TYPE_CHECKING:
     from comrecgc.data import GraphDataset
@@ -108,8 +108,6 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in _STORAGE:
                 raise
-            from comrecgc.run import reason_of
-
             where = f"Cannot write {error.filename}" if error.filename else "Cannot write"
             err.print(f"error: {where}: {reason_of(error)}", markup=False, soft_wrap=True)
             raise typer.Exit(2) from None
@@ -120,24 +118,48 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def with_options(command: Callable[..., None], into: str, options: Sequence[inspect.Parameter]) -> Callable[..., None]:
-    """The command with more options, which it gets as one dictionary: its parameter `into`, where these options stand."""
-    hints = get_type_hints(command, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in inspect.signature(command).parameters.items()
-    ]
-    place = [parameter.name for parameter in own].index(into)
-    parameters = [*own[:place], *options, *own[place + 1 :]]
+def grouped(command: Callable[..., None], **tables: Sequence[inspect.Parameter]) -> Callable[..., None]:
+    """The command with the options of its groups in their place: a parameter that is a dataclass is made of an option for each of its fields, and one that a
+    table is given for is a dictionary of the options of the table.
+    """
+    tables = {"reading": DATA, **tables}
+
+    def expand(made: Callable[..., Any]) -> list[inspect.Parameter]:
+        hints, found = get_type_hints(made, include_extras=True), list[inspect.Parameter]()
+        for name, one in inspect.signature(made).parameters.items():
+            own = [one.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)]
+            found += tables[name] if name in tables else expand(hints[name]) if is_dataclass(hints[name]) else own
+        return found
+
+    def gather(made: Callable[..., Any], values: dict[str, Any]) -> Any:
+        hints, given = get_type_hints(made), dict[str, Any]()
+        for name in inspect.signature(made).parameters:
+            if name in tables:
+                given[name] = {option.name: values[option.name] for option in tables[name]}
+            else:
+                given[name] = gather(hints[name], values) if is_dataclass(hints[name]) else values[name]
+        return made(**given)
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
-        gathered = {parameter.name: values.pop(parameter.name) for parameter in options}
-        command(**values, **{into: gathered})
+        gather(command, values)
 
+    parameters = expand(command)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def command(
+    name: str | None = None, *, of: typer.Typer = app, **tables: Sequence[inspect.Parameter]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a command; its options may come in groups, and what goes wrong is one line."""
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        of.command(name, cls=Command)(guarded(grouped(function, **tables)))
+        return function
+
+    return add
 
 
 def option_name(field: str) -> str:
@@ -145,9 +167,8 @@ def option_name(field: str) -> str:
     return "--" + ("seed" if field == "random_state" else field.removeprefix("num_").replace("_", "-"))
 
 
-_of_data, _of_model, on_trust, on_output, _on_scale = (
-    functools.partial(typer.Option, rich_help_panel=heading)
-    for heading in ("Data", "Model", "Trust", "Output", "Scale")
+_of_data, _of_model, on_output, _on_scale = (
+    functools.partial(typer.Option, rich_help_panel=heading) for heading in ("Data", "Model", "Output", "Scale")
 )
 Dataset = Annotated[
     str,
@@ -181,14 +202,40 @@ EmbedderFile = Annotated[Path | None, _of_model(help="Checkpoint of the GREED em
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")]
 
 
+@dataclass(frozen=True)
+class Output:
+    """Where a run goes."""
+
+    out: Annotated[Path | None, on_output("--out", help="The run folder.", show_default="comrecgc-DATASET")] = None
+    overwrite: Overwrite = False
+    resume: Resume = False
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Cores, time and machines."""
+
+    jobs: Jobs = None
+    time_budget: TimeBudget = None
+    cluster: Cluster = None
+
+    def context(self, **more: Any) -> RunContext:
+        """The context of a run of this scale."""
+        return RunContext(**vars(self), **more)
+
+
 # How data is read: options that every command that reads data shares.
 
 
-def _data(name: str, kind: Any, default: Any, flag: str, help: str, shown: str | bool = False) -> inspect.Parameter:
-    option = _of_data(flag, help=help, show_default=shown)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+def option(
+    name: str, kind: Any, default: Any, flag: str, help: str, shown: str | bool = False, **more: Any
+) -> inspect.Parameter:
+    """A row of a table of options: its name in the dictionary, what it holds, and how it is shown."""
+    made = typer.Option(flag, help=help, show_default=shown, **more)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
+_data = functools.partial(option, rich_help_panel="Data")
 DATA = (
     _data("smiles", str | None, None, "--smiles", "Tables: the column of SMILES.", "found by name or contents"),
     _data("target", str | None, None, "--target", "Tables: the column of classes, or of numbers with --threshold.", "found"),
@@ -218,22 +265,21 @@ DATA = (
 
 _LONGEST_COUNT = 4  # digits
 
-reading_data = functools.partial(with_options, into="reading", options=DATA)
-"""The command with the options of `DATA`, which it gets as `reading`."""
+
+@dataclass(frozen=True)
+class Data:
+    """The data of a command, and how it is read: the options of `DATA`."""
+
+    dataset: Dataset
+    reading: dict[str, Any]
+    data_root: DataRoot = None
 
 
-def read_data(
-    dataset: str,
-    data_root: Path | None,
-    reading: dict[str, Any],
-    *,
-    need_classes: bool = True,
-    label_names: Sequence[str] | None = None,
-) -> GraphDataset:
+def read_data(data: Data, *, need_classes: bool = True, label_names: Sequence[str] | None = None) -> GraphDataset:
     """The data that `--dataset` names, read as the options say; what reading did to it goes to stderr."""
     from comrecgc.data import GraphReading, TableReading, is_table, load_dataset
 
-    given = dict(reading)
+    given = dict(data.reading)
     class_names, reject, bins = (given.pop(name) for name in ("class_names", "reject", "bins"))
     names = None if class_names is None else tuple(name.strip() for name in class_names.split(","))
     if names is not None and (len(names) != 2 or not all(names)):
@@ -243,13 +289,13 @@ def read_data(
         class_names=None if names is None else (names[0], names[1]), on_error=on_error, label_names=label_names, **given
     )
     how: TableReading | GraphReading = table
-    if is_table(dataset):
+    if is_table(data.dataset):
         if reject is not None or bins:
             raise InputError("--reject and --bin are for archives and PyG files (got a table)")
     elif replace(table, accept=None, threshold=None, label_names=None) == TableReading():
         accept, threshold = given["accept"], given["threshold"]
         how = GraphReading(accept=accept, reject=reject, threshold=threshold, bins=_parse_bins(bins or ()))
-    loaded = load_dataset(dataset, root=data_root, need_classes=need_classes, reading=how)
+    loaded = load_dataset(data.dataset, root=data.data_root, need_classes=need_classes, reading=how)
     for note in loaded.notes:
         err.print(f"note: {note}", markup=False, soft_wrap=True)
     return loaded

@@ -4,127 +4,84 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from comrecgc.cli.app import (
-    ClassifierFile,
-    Cluster,
-    Command,
-    DataRoot,
-    Dataset,
-    EmbedderFile,
-    Jobs,
-    Overwrite,
-    RunFolder,
-    TimeBudget,
-    app,
-    guarded,
-    on_output,
-    read_data,
-    reading_data,
-)
+from comrecgc.cli import app as cli
+from comrecgc.cli import explain
 from comrecgc.errors import InputError
-from comrecgc.terminal import bars, err, out
+from comrecgc.run import RunContext, bars, check_writable, out, write_text
 
-_as_in_run = partial(typer.Option, show_default="as in the run")
+_RUN = "as in the run"
+LIMITS = (
+    cli.option("num_recourses", int | None, None, "--recourses", "R: rules to choose, at most.", _RUN, min=1),
+    cli.option(
+        "min_success", float | None, None, "--min-success",
+        "Least share of the graphs a rule can be carried out on that it turns.", _RUN,
+    ),
+    cli.option("min_support", int | None, None, "--min-support", "Fewest graphs that a rule turns.", _RUN, min=1),
+    cli.option("max_cost", int | None, None, "--max-cost", "Most elements that a rule changes.", _RUN, min=1),
+    cli.option("max_changes", int | None, None, "--max-changes", "Most changes made together.", _RUN, min=1, max=3),
+    cli.option("forbidden_labels", list[str] | None, None, "--forbid-label", "A node label that rules must not add, once per label."),
+    cli.option(
+        "forbidden_groups", list[str] | None, None, "--forbid-group",
+        "A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached.",
+    ),
+    cli.option(
+        "forbidden_kinds", list[str] | None, None, "--forbid-kind",
+        "relabel, attach, detach, swap, join, cut, rebond or tie: a kind of change that rules must not consist of, once per kind.",
+    ),
+    cli.option("protected_labels", list[str] | None, None, "--protect-label", "A node label that rules must not remove or relabel, once per label."),
+    cli.option(
+        "radii", list[int] | None, None, "--radius",
+        "How far the surroundings reach that a rule asks for, once per radius: 0 what changes, 1 its neighbours, 2 theirs.", "all", min=0, max=2,
+    ),
+    cli.option("confirmed", bool | None, None, "--confirmed", "Count only results that most of the panel accept."),
+    cli.option(
+        "min_truth", float | None, None, "--min-truth",
+        "Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts.", _RUN,
+    ),
+)  # fmt: skip
+"""Wishes for a choice of rules, by their names in `Explanation.choose`."""
 
 
-@app.command(cls=Command)
-@guarded
+@cli.command(limits=LIMITS)
 def choose(
-    folder: RunFolder,
-    recourses: Annotated[int | None, _as_in_run(min=1, help="R: rules to choose, at most.")] = None,
-    min_success: Annotated[
-        float | None, _as_in_run(help="Least share of the graphs a rule can be carried out on that it turns.")
-    ] = None,
-    min_support: Annotated[int | None, _as_in_run(min=1, help="Fewest graphs that a rule turns.")] = None,
-    max_cost: Annotated[int | None, _as_in_run(min=1, help="Most elements that a rule changes.")] = None,
-    max_changes: Annotated[int | None, _as_in_run(min=1, max=3, help="Most changes made together.")] = None,
-    forbid_label: Annotated[
-        list[str] | None, typer.Option(help="A node label that rules must not add, once per label.")
-    ] = None,
-    forbid_group: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached."
-        ),
-    ] = None,
-    forbid_kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="relabel, attach, detach, swap, join, cut, rebond or tie: a kind of change that rules must not consist of, "
-            "once per kind."
-        ),
-    ] = None,
-    protect_label: Annotated[
-        list[str] | None, typer.Option(help="A node label that rules must not remove or relabel, once per label.")
-    ] = None,
-    radius: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=0,
-            max=2,
-            show_default="all",
-            help="How far the surroundings reach that a rule asks for, once per radius: 0 what changes, 1 its neighbours, 2 theirs.",
-        ),
-    ] = None,
-    confirmed: Annotated[
-        bool | None, typer.Option("--confirmed", help="Count only results that most of the panel accept.")
-    ] = None,
-    min_truth: Annotated[
-        float | None,
-        _as_in_run(
-            help="Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts."
-        ),
-    ] = None,
+    folder: cli.RunFolder,
+    limits: dict[str, Any],
     output: Annotated[
         Path | None, typer.Option("--out", help="A run folder for this choice.", show_default="only a summary")
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: cli.Overwrite = False,
 ) -> None:
     """Choose again from the rules of a finished run, under other wishes; nothing is searched."""
-    from comrecgc.cli.summary import print_summary
     from comrecgc.runs import open_run
 
-    chosen = open_run(folder).choose(
-        output, overwrite=overwrite, num_recourses=recourses, min_success=min_success, min_support=min_support,
-        max_cost=max_cost, max_changes=max_changes, forbidden_labels=forbid_label, forbidden_groups=forbid_group,
-        forbidden_kinds=forbid_kind, protected_labels=protect_label, radii=radius, confirmed=confirmed,
-        min_truth=min_truth,
-    )  # fmt: skip
-    print_summary(chosen, output)
+    explain.print_summary(open_run(folder).choose(output, overwrite=overwrite, **limits), output)
 
 
-@app.command(cls=Command)
-@reading_data
-@guarded
+@cli.command()
 def apply(
     run: Annotated[Path, typer.Option(help="The run folder whose recourses are used.")],
-    dataset: Dataset,
-    reading: dict[str, Any],
-    data_root: DataRoot = None,
-    classifier: ClassifierFile = None,
-    embedder: EmbedderFile = None,
+    data: cli.Data,
+    classifier: cli.ClassifierFile = None,
+    embedder: cli.EmbedderFile = None,
     output: Annotated[
         Path | None,
-        on_output(
+        cli.on_output(
             "--out",
             help="A .json file for the result, or a folder for it; molecules come as CSV too.",
             show_default="only a summary",
         ),
     ] = None,
-    jobs: Jobs = None,
-    time_budget: TimeBudget = None,
+    jobs: cli.Jobs = None,
+    time_budget: cli.TimeBudget = None,
 ) -> None:
     """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
-    from comrecgc.cli.summary import headline, print_reasons, recourse_table
     from comrecgc.explanation import csv_text, molecule_rows
     from comrecgc.molecules import are_types
-    from comrecgc.run import RunContext, check_writable, write_text
     from comrecgc.runs import open_run
 
     if output is not None:
@@ -135,15 +92,10 @@ def apply(
     opened = open_run(run, classifier=classifier, embedder=embedder)
     names = opened.explanation.schema.label_names
     known = names if are_types(names) else None
-    loaded = read_data(dataset, data_root, reading, need_classes=False, label_names=known)
+    loaded = cli.read_data(data, need_classes=False, label_names=known)
     with bars() as bar:
         applied = opened.apply(loaded, RunContext(jobs=jobs, time_budget=time_budget, progress=bar))
-    for warning in applied.warnings:
-        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
-    out.print(headline(applied), markup=False, soft_wrap=True)
-    if applied.recourses:
-        out.print(recourse_table(applied))
-    print_reasons(applied)
+    explain.print_recourses(applied)
     if output is not None:
         write_text(output, applied.to_json())
         rows = molecule_rows(applied)
@@ -153,14 +105,12 @@ def apply(
         out.print(f"saved to {output}{also}", markup=False, soft_wrap=True)
 
 
-@app.command(cls=Command)
-@reading_data
-@guarded
+@cli.command()
 def evaluate(
-    folder: RunFolder,
+    folder: cli.RunFolder,
     reading: dict[str, Any],
-    classifier: ClassifierFile = None,
-    embedder: EmbedderFile = None,
+    classifier: cli.ClassifierFile = None,
+    embedder: cli.EmbedderFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     evidence: Annotated[
         bool,
@@ -179,13 +129,11 @@ def evaluate(
     no_controls: Annotated[
         bool, typer.Option("--no-controls", help="With --evidence: explain no classifiers that know nothing.")
     ] = False,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    data_root: DataRoot = None,
+    jobs: cli.Jobs = None,
+    cluster: cli.Cluster = None,
+    data_root: cli.DataRoot = None,
 ) -> None:
     """Recompute every figure of a run from its stored graphs and models; exit code 1 if any differs."""
-    from comrecgc.cli.summary import print_evidence, print_figures
-    from comrecgc.run import RunContext
     from comrecgc.runs import open_run
 
     if not evidence and (no_controls or cluster is not None):
@@ -200,7 +148,7 @@ def evaluate(
             known = stored if isinstance(stored, dict) else {}
             reading = {key: known.get(key) if value in (None, False) else value for key, value in reading.items()}
         try:
-            loaded = read_data(name, data_root, reading)
+            loaded = cli.read_data(cli.Data(name, reading, data_root))
         except InputError as error:
             if dataset is not None:
                 raise
@@ -215,17 +163,16 @@ def evaluate(
         rows = [asdict(figure) | {"agrees": figure.agrees} for figure in figures]
         out.print_json(json.dumps(rows if gathered is None else {"figures": rows, "evidence": gathered.document()}))
     else:
-        print_figures(figures)
+        explain.print_figures(figures)
         if gathered is not None:
-            print_evidence(gathered)
+            explain.print_evidence(gathered)
     if not all(figure.agrees for figure in figures):
         raise typer.Exit(1)
 
 
-@app.command(cls=Command)
-@guarded
+@cli.command()
 def report(
-    folder: RunFolder,
+    folder: cli.RunFolder,
     sdf: Annotated[
         Path | None, typer.Option("--sdf", help="Molecules: also write the counterfactuals to this SDF file.")
     ] = None,
@@ -243,8 +190,7 @@ def report(
 # `comrecgc compare`: finished runs side by side.
 
 
-@app.command(cls=Command)
-@guarded
+@cli.command()
 def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Two or more run folders.")],
     name: Annotated[
@@ -261,7 +207,6 @@ def compare(
 ) -> None:
     """Compare finished runs on the same graphs: which rules hold for all, which for one, and which graphs each covers."""
     from comrecgc.report import compare as compare_explanations
-    from comrecgc.run import check_writable, write_text
     from comrecgc.runs import open_run
 
     if output is not None:

@@ -8,33 +8,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from comrecgc.cli.app import (
-    Cluster,
-    Command,
-    DataRoot,
-    Dataset,
-    Jobs,
-    Resume,
-    Seed,
-    app,
-    guarded,
-    read_data,
-    reading_data,
-)
+from comrecgc.cli import app as cli
 from comrecgc.errors import InputError
-from comrecgc.terminal import bars, out
+from comrecgc.run import RunContext, bars, out
 
 train = typer.Typer(help="Train what an explanation needs: a classifier to explain, an embedder to measure with.")
-app.add_typer(train, name="train", no_args_is_help=True)
+cli.app.add_typer(train, name="train", no_args_is_help=True)
 _saved_as = partial(typer.Option, "--out", help="A .safetensors file; its facts go beside it.")
 
 
-@train.command("classifier", cls=Command)
-@reading_data
-@guarded
+@cli.command("classifier", of=train)
 def train_classifier_command(
-    dataset: Dataset,
-    reading: dict[str, Any],
+    data: cli.Data,
     model: Annotated[Literal["gcn", "gat", "sage", "gin"], typer.Option(help="Architecture.")] = "gcn",
     output: Annotated[Path | None, _saved_as(show_default="DATASET-MODEL.safetensors")] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Most epochs.")] = 1000,
@@ -44,13 +29,12 @@ def train_classifier_command(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Let both classes count the same, however many graphs they have.")
     ] = False,
-    seed: Seed = 0,
-    data_root: DataRoot = None,
+    seed: cli.Seed = 0,
 ) -> None:
     """Train the classifier to be explained: three convolutions, max pool, one linear layer, as in the paper."""
     from comrecgc.models import ClassifierTraining, train_classifier
 
-    loaded = read_data(dataset, data_root, reading)
+    loaded = cli.read_data(data)
     path = output or Path(f"{loaded.name}-{model}.safetensors")
     settings = ClassifierTraining(model=model, epochs=epochs, patience=patience or None, seed=seed, balanced=balanced)
     with bars() as bar:
@@ -65,37 +49,27 @@ def train_classifier_command(
     out.print(f"saved to {path}", soft_wrap=True, markup=False)
 
 
-@train.command("embedder", cls=Command)
-@reading_data
-@guarded
+@cli.command("embedder", of=train)
 def train_embedder_command(
-    dataset: Dataset,
-    reading: dict[str, Any],
+    data: cli.Data,
     output: Annotated[Path | None, _saved_as(show_default="DATASET-greed.safetensors")] = None,
     effort: Annotated[
         float, typer.Option(min=0.001, help="1 takes minutes; less is quicker, more is more exact.")
     ] = 1.0,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    data_root: DataRoot = None,
+    seed: cli.Seed = 0,
+    jobs: cli.Jobs = None,
+    cluster: cli.Cluster = None,
 ) -> None:
     """Train GREED, the embedding whose distances stand for graph edit distances; no licensed solver is needed."""
     from comrecgc.models import EmbedderTraining, train_embedder
-    from comrecgc.run import RunContext
 
-    loaded = read_data(dataset, data_root, reading)
+    loaded = cli.read_data(data)
     path, context = output or Path(f"{loaded.name}-greed.safetensors"), RunContext(jobs=jobs, cluster=cluster)
     with bars() as bar:
-        model = train_embedder(
-            loaded.graphs,
-            loaded.num_labels,
-            EmbedderTraining(effort=effort, seed=seed, jobs=context.num_jobs),
-            out=path,
-            facts={"dataset": loaded.name, "label_names": list(loaded.label_names)},
-            progress=bar,
-            engine=context.engine,
-        )
+        training = EmbedderTraining(effort=effort, seed=seed, jobs=context.num_jobs)
+        facts = {"dataset": loaded.name, "label_names": list(loaded.label_names)}
+        how: dict[str, Any] = {"facts": facts, "progress": bar, "engine": context.engine}
+        model = train_embedder(loaded.graphs, loaded.num_labels, training, out=path, **how)
     for kind, error in model.facts["held_out"].items():
         out.print(
             f"{loaded.name} greed, {kind} pairs not trained on: error {error['rmse']:.2f} "
@@ -104,81 +78,39 @@ def train_embedder_command(
     out.print(f"saved to {path}", soft_wrap=True, markup=False)
 
 
-# `comrecgc reproduce`: the paper's tables and figures.
+# `comrecgc reproduce`: the paper's tables and figures, which are beside this package.
+
+REPRODUCTION = (
+    cli.option("listed", bool, False, "--list", "Name every table and figure, and stop."),
+    cli.option("scale", str, "quick", "--scale", "quick (few graphs, short walks) or full (as in the paper).", True),
+    cli.option("seeds", int | None, None, "--seeds", "Seeds of all that is random.", "quick 1, full 3", min=1),
+    cli.option("computed", bool, False, "--computed", 'Compute nothing: tables of the cells in --out, the others "not run".'),
+    cli.option("folder", Path, Path("comrecgc-reproduction"), "--out", "Gets tables, figures, models and cells.", True),
+    cli.option(
+        "checkpoints", Path | None, None, "--checkpoints",
+        "Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained.",
+    ),
+    cli.option("cells", Path | None, None, "--cells", "Cells of another run (cells.jsonl), which are not computed again."),
+)  # fmt: skip
 
 
-@app.command(cls=Command)
-@guarded
+@cli.command(how=REPRODUCTION)
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(help="What to reproduce; `--list` names them, `all` is every one.")
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Name every table and figure, and stop.")] = False,
-    scale: Annotated[str, typer.Option(help="quick (few graphs, short walks) or full (as in the paper).")] = "quick",
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Seeds of all that is random.", show_default="quick 1, full 3")
-    ] = None,
-    computed: Annotated[
-        bool, typer.Option("--computed", help='Compute nothing: tables of the cells in --out, the others "not run".')
-    ] = False,
-    folder: Annotated[Path, typer.Option("--out", help="Gets tables, figures, models and cells.")] = Path(
-        "comrecgc-reproduction"
-    ),
-    checkpoints: Annotated[
-        Path | None,
-        typer.Option(help="Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained."),
-    ] = None,
-    cells: Annotated[
-        Path | None, typer.Option(help="Cells of another run (cells.jsonl), which are not computed again.")
-    ] = None,
-    jobs: Jobs = None,
-    data_root: DataRoot = None,
-    resume: Resume = False,
+    *,
+    how: dict[str, Any],
+    jobs: cli.Jobs = None,
+    data_root: cli.DataRoot = None,
+    resume: cli.Resume = False,
 ) -> None:
     """Regenerate the paper's tables and figures, each cell beside what the paper printed."""
-    import os
-    from dataclasses import replace
-
-    from comrecgc.run import only_writer_in, write_text
-
     try:
-        from comrecgc_reproduction import ALL, EXPERIMENTS, Runner, experiments_of, scale_of
+        from comrecgc_reproduction import carry_out
     except ModuleNotFoundError as error:
         if error.name != "comrecgc_reproduction":
             raise
         message = "reproduce needs the package comrecgc_reproduction: install comrecgc from its source repository"
         raise InputError(message) from error
-
-    if listed or not names:
-        for experiment in EXPERIMENTS.values():
-            out.print(str(experiment), markup=False, highlight=False, soft_wrap=True)
-        out.print(
-            f"{ALL:10} every one; tables share what they need (quick 19 min, full 10 h a seed)",
-            markup=False, highlight=False, soft_wrap=True,
-        )  # fmt: skip
-        return
-    wanted, size = experiments_of(names), scale_of(scale)
-    if checkpoints is not None and not checkpoints.is_dir():
-        raise InputError(f"--checkpoints must be a folder (got {checkpoints})")
-    if seeds is not None:
-        size = replace(size, num_seeds=seeds)
-    if checkpoints is None and not computed:
-        out.print("No --checkpoints: classifiers and embedders are trained here.")
-    if computed and cells is None and not (folder / "cells").is_dir():
-        raise InputError(f"--computed needs the cells of an earlier run (got none in {folder})")
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_writer_in(folder), bars() as bar:
-        runner = Runner(
-            folder=folder, scale=size, checkpoints=checkpoints, data_root=data_root,
-            jobs=jobs or os.cpu_count() or 1, computes=not computed, progress=bar,
-        )  # fmt: skip
-        if not (resume or computed or runner.cells.is_empty):
-            raise InputError(
-                f"{folder} holds cells of an earlier run: --resume goes on with them, or give another --out"
-            )
-        if cells is not None:
-            runner.cells.take(cells)
-        for experiment in wanted:
-            path = experiment.carry_out(runner)
-            write_text(folder / "cells.csv", runner.cells.listing())
-            out.print(f"{experiment.number}, {experiment.title}: {path}", markup=False, highlight=False, soft_wrap=True)
+    carry_out(names or [], jobs=RunContext(jobs=jobs).num_jobs, data_root=data_root, resume=resume, **how)

@@ -80,13 +80,10 @@ class Alphabet:
 
     @classmethod
     def of(cls, table: FloatArray, columns: Sequence[int] | None, clusters: int | None, what: str = "x") -> Alphabet:
-        """The labels of a table of features, `[N, width]`.
+        """The labels of a table of features, `[N, width]`, which is called `what`.
 
-        Args:
-            table: The features.
-            columns: Columns to read labels from; None for all, or those of categories where others hold numbers.
-            clusters: Labels that columns of numbers are grouped into; None for as many as tell them apart best (8 at most) where nothing else is there, else none.
-            what: Name of the table.
+        They are read from all columns, from those of categories where others hold numbers, or from the given ones. Columns of numbers are grouped into so many
+        clusters; None for as many as tell them apart best (8 at most) where nothing else is there, else none.
         """
         width = table.shape[1]
         chosen = np.arange(width) if columns is None else np.array(list(columns), np.int64)

@@ -36,85 +36,63 @@ class EdgeRows:
     labels: IntArray | None  # label of each row, `[E]`; None where edges have no labels
 
 
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Labels of nodes, or of rows of edges."""
+
+    alphabet: Alphabet | None  # how labels are read from features; None where edges have no labels
+    labels: IntArray  # of each node or row; 0 where there are none
+    typical: LongArray  # a node, or row, for each label
+    features: FloatArray  # the features of each label, for those that nothing carries
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Attributes:
-    """Tensors of all nodes, edges and graphs of a dataset, and where each graph's begin.
+    """Tensors of all nodes, edges and graphs of a dataset, and where each graph's begin."""
 
-    Args:
-        originals: The user's graphs, as they are.
-        alphabet: How labels are read from the nodes' features.
-        edge_alphabet: The same of edges; None where they have no labels.
-        labels: Label of each node, `[N]`.
-        node_ptr: Where the nodes of each graph begin, `[B+1]`.
-        nodes: Tensors with a row per node and then one per label, `[N + L, …]`.
-        edges: Tensors with a row per row of the edges and then one per edge label, `[E + K, …]`.
-        edge_rows: Where the row of an edge is found.
-        graphs: Tensors with a row per graph, `[B, …]`.
-        by_label: Whether labels say all that there is in `nodes` and `edges`.
-        left_out: Tensors that are not passed on, and why.
-        transform: Applied to every changed graph before a model sees it.
-    """
-
-    originals: Sequence[Data]
-    alphabet: Alphabet
-    edge_alphabet: Alphabet | None
-    labels: IntArray
-    node_ptr: LongArray
-    nodes: Mapping[str, Tensor]
-    edges: Mapping[str, Tensor]
-    edge_rows: EdgeRows
-    graphs: Mapping[str, Tensor]
-    by_label: bool = True
-    left_out: Mapping[str, str]
-    transform: Transform | None = None
+    originals: Sequence[Data]  # the user's graphs, as they are
+    alphabet: Alphabet  # how labels are read from the nodes' features
+    edge_alphabet: Alphabet | None  # the same of edges; None where they have no labels
+    labels: IntArray  # label of each node, `[N]`
+    node_ptr: LongArray  # where the nodes of each graph begin, `[B+1]`
+    nodes: Mapping[str, Tensor]  # tensors with a row per node and then one per label, `[N + L, …]`
+    edges: Mapping[str, Tensor]  # tensors with a row per row of the edges and then one per edge label, `[E + K, …]`
+    edge_rows: EdgeRows  # where the row of an edge is found
+    graphs: Mapping[str, Tensor]  # tensors with a row per graph, `[B, …]`
+    by_label: bool = True  # whether labels say all that there is in `nodes` and `edges`
+    left_out: Mapping[str, str]  # tensors that are not passed on, and why
+    transform: Transform | None = None  # applied to every changed graph before a model sees it
 
     @classmethod
     def of(
         cls,
         originals: Sequence[Data],
-        *,
-        alphabet: Alphabet,
-        edge_alphabet: Alphabet | None,
-        labels: IntArray,
+        nodes: Labelling,
+        edges: Labelling,
         node_ptr: LongArray,
-        typical: LongArray,
-        features: FloatArray,
         pairs: LongArray,
-        edge_labels: IntArray | None,
-        typical_edges: LongArray,
-        edge_features: FloatArray,
         transform: Transform | None = None,
     ) -> Attributes:
-        """Lay the tensors of all graphs end to end.
-
-        `typical` is a node for each label, `[L]`, and `typical_edges` a row of the edges for each edge label, `[K]`; `features` and
-        `edge_features` are for those that nothing carries. `pairs` are the nodes that each row of the edges joins, `[E, 2]`.
-        """
-        nodes, edges, graphs, left_out = _tensors(originals, np.diff(node_ptr))
+        """Lay the tensors of all graphs end to end; `pairs` are the nodes that each row of the edges joins, `[E, 2]`."""
+        of_nodes, of_edges, graphs, left_out = _tensors(originals, np.diff(node_ptr))
         codes = pairs[:, 0] * int(node_ptr[-1]) + pairs[:, 1]
         order = np.argsort(codes, kind="stable")
-        kinds = np.zeros(len(pairs), np.int64) if edge_labels is None else edge_labels
-        edges = edges if len(typical_edges) else {}
+        assert nodes.alphabet is not None
         made = cls(
             originals=originals,
-            alphabet=alphabet,
-            edge_alphabet=edge_alphabet,
-            labels=labels,
+            alphabet=nodes.alphabet,
+            edge_alphabet=edges.alphabet,
+            labels=nodes.labels,
             node_ptr=node_ptr,
-            nodes=_with_rows(nodes, typical, labels, "x", features),
-            edges=_with_rows(edges, typical_edges, kinds, "edge_attr", edge_features),
-            edge_rows=EdgeRows(codes[order], order, edge_labels),
+            nodes=_with_rows(of_nodes, nodes, "x"),
+            edges=_with_rows(of_edges if len(edges.typical) else {}, edges, "edge_attr"),
+            edge_rows=EdgeRows(codes[order], order, None if edges.alphabet is None else edges.labels),
             graphs=graphs,
             left_out=left_out,
             transform=transform,
         )
-        by_label = (
-            transform is None
-            and not graphs
-            and _repeat_labels(made.nodes, labels, len(labels))
-            and _repeat_labels(made.edges, kinds, len(kinds))
-        )
-        return replace(made, by_label=by_label)
+        repeats = _repeat_labels(made.nodes, nodes.labels) and _repeat_labels(made.edges, edges.labels)
+        return replace(made, by_label=transform is None and not graphs and repeats)
 
     def with_typical_of(self, known: Attributes) -> Attributes:
         """The same with the typical nodes and edges of other data over the same labels."""
@@ -142,13 +120,11 @@ class Attributes:
         import torch
 
         node_rows, edge_rows, _ = self._rows(batch)
-        index = torch.from_numpy(node_rows)
-        tensors = {key: tensor.index_select(0, index) for key, tensor in self.nodes.items()}
-        tensors["edge_index"] = torch.from_numpy(batch.edge_index())
-        index = torch.from_numpy(edge_rows)
-        tensors |= {key: tensor.index_select(0, index) for key, tensor in self.edges.items()}
-        sources = torch.from_numpy(np.maximum(batch.sources(), 0))
-        tensors |= {key: tensor.index_select(0, sources) for key, tensor in self.graphs.items()}
+        tensors = {"edge_index": torch.from_numpy(batch.edge_index())}
+        sources = np.maximum(batch.sources(), 0)
+        for known, rows in ((self.nodes, node_rows), (self.edges, edge_rows), (self.graphs, sources)):
+            index = torch.from_numpy(rows)
+            tensors |= {key: tensor.index_select(0, index) for key, tensor in known.items()}
         tensors["batch"] = torch.from_numpy(batch.graph_of_node())
         tensors["ptr"] = torch.from_numpy(batch.node_ptr.copy())
         return tensors
@@ -258,10 +234,9 @@ def _tensors(
         values = [graph.get(key) for graph in originals]
         if all(not isinstance(value, torch.Tensor) for value in values):
             continue  # names and the like are no part of a forward pass
-        if any(not isinstance(value, torch.Tensor) for value in values):
-            left_out[key] = (
-                f"graph {next(k for k, value in enumerate(values) if not isinstance(value, torch.Tensor))} has none"
-            )
+        missing = next((k for k, value in enumerate(values) if not isinstance(value, torch.Tensor)), None)
+        if missing is not None:
+            left_out[key] = f"graph {missing} has none"
             continue
         lengths = np.array([len(value) if value.ndim else -1 for value in values])
         if "index" in key or len({value.shape[1:] for value in values}) > 1:
@@ -284,18 +259,16 @@ def _tensors(
     return nodes, edges, graphs, left_out
 
 
-def _with_rows(
-    tensors: Mapping[str, Tensor], rows: LongArray, labels: npt.NDArray[Any], name: str, known: FloatArray
-) -> dict[str, Tensor]:
+def _with_rows(tensors: Mapping[str, Tensor], known: Labelling, name: str) -> dict[str, Tensor]:
     """The tensors with a row for each label behind; in tensor `name`, labels that nothing carries have the rows that are known."""
     import torch
 
-    unused = torch.from_numpy(np.setdiff1d(np.arange(len(rows)), labels))
+    unused = torch.from_numpy(np.setdiff1d(np.arange(len(known.typical)), known.labels))
     found = {}
     for key, tensor in tensors.items():
-        typical = tensor[torch.from_numpy(rows)]
-        if key == name and len(unused) and typical.shape[1:] == known.shape[1:]:
-            typical[unused] = torch.from_numpy(known)[unused].to(typical.dtype)
+        typical = tensor[torch.from_numpy(known.typical)]
+        if key == name and len(unused) and typical.shape[1:] == known.features.shape[1:]:
+            typical[unused] = torch.from_numpy(known.features)[unused].to(typical.dtype)
         found[key] = torch.cat([tensor, typical])
     return found
 
@@ -311,9 +284,10 @@ def _with_typical(
     }
 
 
-def _repeat_labels(tensors: Mapping[str, Tensor], labels: npt.NDArray[Any], count: int) -> bool:
+def _repeat_labels(tensors: Mapping[str, Tensor], labels: IntArray) -> bool:
     """Whether every row is that of the typical one of its label."""
     import torch
 
+    count = len(labels)
     rows = torch.from_numpy(count + labels.astype(np.int64))
     return all(torch.equal(tensor[:count], tensor[rows]) for tensor in tensors.values() if count)

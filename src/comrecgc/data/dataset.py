@@ -73,12 +73,10 @@ class GraphDataset(Sequence[Graph]):
         largest = max((int(part.labels.max()) for part in _parts(self.graphs)), default=-1)
         if largest >= len(self.label_names):
             raise InputError(f"Every node label needs a name (got {len(self.label_names)} names, label {largest})")
-        if len(self.names) not in (0, len(self.graphs)):
-            raise InputError(
-                f"One name per graph is needed, or none (got {len(self.names)} for {len(self.graphs)} graphs)"
-            )
-        if len(self.stereo) not in (0, len(self.graphs)):
-            raise InputError(f"One text of stereo marks per graph is needed, or none (got {len(self.stereo)})")
+        num = len(self.graphs)
+        for what, some in (("name", self.names), ("text of stereo marks", self.stereo)):
+            if len(some) not in (0, num):
+                raise InputError(f"One {what} per graph is needed, or none (got {len(some)} for {num} graphs)")
         if len(self.features) == 0:
             object.__setattr__(self, "features", np.eye(len(self.label_names), dtype=np.float32))
         if len(self.features) != len(self.label_names):
@@ -98,13 +96,11 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def num_nodes(self) -> int:
-        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
-        return sum(graph.num_nodes for graph in self.graphs) if packed is None else packed.num_nodes
+        return sum(len(part.labels) for part in _parts(self.graphs))
 
     @property
     def num_edges(self) -> int:
-        packed = self.graphs if isinstance(self.graphs, PackedGraphs) else None
-        return sum(graph.num_edges for graph in self.graphs) if packed is None else packed.num_edges
+        return sum(len(part.edges) for part in _parts(self.graphs))
 
     @property
     def is_molecular(self) -> bool:
@@ -309,15 +305,9 @@ def choose_classes(
     source: str,
     known: Sequence[int] | None = None,
 ) -> ChosenClasses:
-    """Read the values of a dataset's classes as reject and accept.
+    """Read the values of a dataset's classes, `[B]`, as reject and accept, which are given by value or name: by default the larger of two, and all others.
 
-    Args:
-        values: Raw class of each graph, `[B]`.
-        accept: The class that means accept, by value or name; None for the larger of two.
-        reject: The class that means reject; None for all others.
-        names: Names of raw classes.
-        source: Where the values come from, for errors.
-        known: All classes, where some may not occur in `values`; None for those that occur.
+    `names` are those of raw classes, and `known` all classes, where some may not occur; `source` is for errors.
     """
     distinct = np.unique(values).tolist() if known is None else list(known)
     if len(distinct) < 2:

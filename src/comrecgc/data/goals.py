@@ -71,11 +71,9 @@ class Goal:
 
     def words(self, name: str) -> str:
         """The goal in a few words."""
-        verb = {"raise_by": "raised by", "lower_by": "lowered by"}.get(
-            "raise_by" if self.raise_by is not None else "lower_by"
-        )
-        side = "≤" if self.lower else "≥"
-        return f"{name} {verb} {self.amount:g}" if self.is_relative else f"{name} {side} {self.amount:g}"
+        change = "raised by" if self.raise_by is not None else "lowered by"
+        verb = change if self.is_relative else "≤" if self.lower else "≥"
+        return f"{name} {verb} {self.amount:g}"
 
     def stated(self) -> dict[str, Any]:
         """The goal as plain values."""
@@ -84,17 +82,11 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Measured numbers of some graphs.
+    """Measured numbers of some graphs."""
 
-    Args:
-        values: The number of each graph, `[n]`; None where none was measured.
-        name: What they are called.
-        goal: What is to become of them; None where there are classes alone.
-    """
-
-    values: FloatArray | None = None
-    name: str = "number"
-    goal: Goal | None = None
+    values: FloatArray | None = None  # the number of each graph, `[n]`; None where none was measured
+    name: str = "number"  # what they are called
+    goal: Goal | None = None  # what is to become of them; None where there are classes alone
 
 
 def read_number(cell: str, column: str) -> float:

@@ -42,6 +42,7 @@ class TUMeaning:
     reject: Collection[int] | None  # raw classes that mean reject; all others mean accept. None if the user chooses
     class_names: tuple[str, str] | None  # names of reject and accept
     label_names: Mapping[int, str] | None = None  # name of each raw node label
+    archive: str = ""  # the NAME of its files in the collection
     rare: int | None = None  # graphs with a node label that occurs at most this often are dropped
     source: str = ""  # where the data comes from, for errors
 
@@ -59,30 +60,32 @@ _SAMPLE = 10_000  # graphs that tell whether numbers are atomic numbers
 # mostly of degree 2 and bound to C and Cl alone; the data do not show which.
 _NCI1_ELEMENTS = "O N C S Cl P F Na * Pt Ni Zn Mn Br Cu Co Se Au Pb Ge I Si".split()
 
-_ARCHIVES = {
-    "aids": "AIDS",
-    "mutagenicity": "Mutagenicity",
-    "nci1": "NCI1",
-    "proteins": "PROTEINS",
-    "imdb-binary": "IMDB-BINARY",
-    "imdb-multi": "IMDB-MULTI",
-}
-
 _MEANINGS = {
-    "aids": TUMeaning(reject={1}, class_names=("inactive", "active"), rare=_RARE),
-    "mutagenicity": TUMeaning(reject={0}, class_names=("mutagen", "nonmutagen"), rare=_RARE),
+    "aids": TUMeaning(archive="AIDS", reject={1}, class_names=("inactive", "active"), rare=_RARE),
+    "mutagenicity": TUMeaning(archive="Mutagenicity", reject={0}, class_names=("mutagen", "nonmutagen"), rare=_RARE),
     "nci1": TUMeaning(
-        reject={1}, class_names=("active", "inactive"), label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)), rare=_RARE
+        archive="NCI1",
+        reject={1},
+        class_names=("active", "inactive"),
+        label_names=dict(enumerate(_NCI1_ELEMENTS, start=1)),
+        rare=_RARE,
     ),
     "proteins": TUMeaning(
-        reject={2}, class_names=("non-enzyme", "enzyme"), label_names={0: "helix", 1: "sheet", 2: "turn"}
+        archive="PROTEINS",
+        reject={2},
+        class_names=("non-enzyme", "enzyme"),
+        label_names={0: "helix", 1: "sheet", 2: "turn"},
     ),
     # The archives name no genres; classes are in the order in which the data's authors list them.
-    "imdb-binary": TUMeaning(reject={0}, class_names=("action", "romance"), label_names={0: "actor"}),
-    "imdb-multi": TUMeaning(reject={1}, class_names=("comedy", "romance or sci-fi"), label_names={0: "actor"}),
+    "imdb-binary": TUMeaning(
+        archive="IMDB-BINARY", reject={0}, class_names=("action", "romance"), label_names={0: "actor"}
+    ),
+    "imdb-multi": TUMeaning(
+        archive="IMDB-MULTI", reject={1}, class_names=("comedy", "romance or sci-fi"), label_names={0: "actor"}
+    ),
 }
 
-BENCHMARKS = tuple(_ARCHIVES)
+BENCHMARKS = tuple(_MEANINGS)
 """Names of the benchmarks."""
 
 # How the collection's readmes write bonds: as valences, 4 being an aromatic bond in the file format they come from.
@@ -161,26 +164,13 @@ def paper_theta(name: str) -> float:
 
 
 def load_benchmark(name: str, root: str | Path | None = None, *, reading: GraphReading | None = None) -> GraphDataset:
-    """Load one of the paper's benchmarks, filtered as in the paper.
-
-    Args:
-        name: One of `BENCHMARKS`, in any case.
-        root: Folder to look in before `$COMRECGC_DATA` and the user's cache.
-        reading: Other classes than the paper's, or node attributes to be cut into ranges.
-
-    Raises:
-        InputError: If the name is not a benchmark, or its archive cannot be found, downloaded or read.
-    """
+    """Load one of the paper's benchmarks, filtered as in the paper; `reading` may ask for other classes, or for node attributes cut into ranges."""
     key = name.lower()
-    if key not in _ARCHIVES:
+    if key not in _MEANINGS:
         raise InputError(f"A benchmark is one of {', '.join(BENCHMARKS)} (got {name!r})")
     meaning, reading = _MEANINGS[key], reading or GraphReading()
-    data = read_tu(
-        find_archive(_ARCHIVES[key], root),
-        _ARCHIVES[key],
-        numbers=reading.threshold is not None,
-        attributes=bool(reading.bins),
-    )
+    archive, numbers = find_archive(meaning.archive, root), reading.threshold is not None
+    data = read_tu(archive, meaning.archive, numbers=numbers, attributes=bool(reading.bins))
     return make_dataset(data, meaning, name=key, reading=reading)
 
 
@@ -222,9 +212,8 @@ def make_dataset(
     class_of = np.full(len(data.targets), -1, dtype=np.int8)
     class_of[chosen.kept] = chosen.classes
     kept_graphs = kept_graphs[class_of[kept_graphs] >= 0]
-    new_label = np.maximum(
-        np.cumsum(kept_labels, dtype=np.int32) - 1, 0
-    )  # a dropped label only occurs in dropped graphs
+    # A dropped label only occurs in dropped graphs.
+    new_label = np.maximum(np.cumsum(kept_labels, dtype=np.int32) - 1, 0)
     bonds, edge_label_names = _edge_labels(data)
     graphs = data.graphs.relabel(new_label, bonds)
     names = tuple(label for label, kept in zip(names, kept_labels, strict=True) if kept)
@@ -253,13 +242,8 @@ def _classes(
     if meaning.reject is not None and reading.accept is None and reading.reject is None:
         accepted = ~np.isin(data.targets, list(meaning.reject))
         return all_classes(accepted, meaning.class_names or ("reject", "accept"))
-    chosen = choose_classes(
-        data.targets,
-        accept=reading.accept,
-        reject=reading.reject,
-        names=data.maps.classes,
-        source=meaning.source or name,
-    )
+    names, source = data.maps.classes, meaning.source or name
+    chosen = choose_classes(data.targets, accept=reading.accept, reject=reading.reject, names=names, source=source)
     if reading.accept is None and reading.reject is None:
         said = f"To be reached is {chosen.class_names[1]!r}, the larger of two; accept (--accept) would choose another."
         return replace(chosen, notes=(said, *chosen.notes))

@@ -185,12 +185,8 @@ def load_planted(seed: int = 0, *, num_graphs: int = 600, several: bool = False)
     """Molecules of 10 to 30 atoms, half of them rejected for a nitro group, an epoxide or a nitrosamine.
 
     Edits that take a graph's `toxicophores` away are the recourses that should be found. All molecules have different
-    keys, so no two look the same to a message-passing network.
-
-    Args:
-        seed: The same seed gives the same molecules, whatever the machine.
-        num_graphs: Number of molecules.
-        several: Whether rejected molecules have two or more toxic groups, all of which must go, instead of one.
+    keys, so no two look the same to a message-passing network. The same seed gives the same molecules, whatever the machine. With `several` rejected molecules
+    have two or more toxic groups, all of which must go, instead of one.
     """
     if seed < 0:
         raise InputError(f"seed must not be negative (got {seed})")

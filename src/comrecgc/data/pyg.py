@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data.alphabet import Alphabet, KnownNames, is_numeric, known_names
-from comrecgc.data.attributes import Attributes, medoids
+from comrecgc.data.attributes import Attributes, Labelling, medoids
 from comrecgc.data.dataset import MAX_LABELS, ChosenClasses, GraphDataset, choose_classes, merge_directions
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch, IntArray, LongArray, pointers
 from comrecgc.molecules import BOND_NAMES, BOND_ORDERS, are_atoms
-from comrecgc.run import reason_of
+from comrecgc.run import load_torch
 
 _EXACT = 1 << 24  # largest range of integers that float32 holds exactly
 _EDGE_KEYS = ("edge_attr", "edge_label", "edge_type", "edge_weight")  # where PyG graphs keep what may be edge labels
@@ -80,16 +80,12 @@ def from_pyg(
         alphabet = _alphabet(rows, labels, bins, label_names, known, what)
     node_labels = _labels_over(alphabet, rows, node_ptr)
     found = _edges(graphs, node_ptr, edge_label_names, known, alphabet, like)
-    typical = medoids(node_labels, rows, len(alphabet.names))
-    features = _typical_rows(rows, typical, node_labels, alphabet)
+    nodes = _labelling(alphabet, node_labels, rows)
     edge_ptr = np.searchsorted(found.edges[:, 0], node_ptr)
     source = np.arange(len(graphs), dtype=np.int32)
     ids = (np.arange(node_ptr[-1]) - np.repeat(node_ptr[:-1], counts)).astype(np.int32)
     batch = GraphBatch(node_labels, found.edges, node_ptr, edge_ptr, found.labels, ids, source)
-    attributes = Attributes.of(
-        graphs, alphabet=alphabet, edge_alphabet=found.alphabet, labels=node_labels, node_ptr=node_ptr, typical=typical, features=features,
-        pairs=found.pairs, edge_labels=found.row_labels, typical_edges=found.typical, edge_features=found.features, transform=transform,
-    )  # fmt: skip
+    attributes, features = Attributes.of(graphs, nodes, found.rows, node_ptr, found.pairs, transform), nodes.features
     if like is not None and like.attributes is not None:
         attributes, features = attributes.with_typical_of(like.attributes), like.features
     chosen = _classes(graphs, classes, accept, reject)
@@ -100,10 +96,10 @@ def from_pyg(
         classes=chosen.classes,
         label_names=alphabet.names,
         class_names=class_names or (("reject", "accept") if accept is None and reject is None else chosen.class_names),
-        edge_label_names=None if found.alphabet is None else found.alphabet.names,
+        edge_label_names=None if found.rows.alphabet is None else found.rows.alphabet.names,
         features=features,
         notes=alphabet.notes + no_x + found.notes + attributes.notes + chosen.notes,
-        edge_features=None if found.alphabet is None else found.features,
+        edge_features=None if found.rows.alphabet is None else found.rows.features,
         attributes=attributes,
     )
 
@@ -114,33 +110,21 @@ def from_pyg_file(path: str | Path, *, need_classes: bool = True, **options: Any
     Nothing but PyG's own records of tensors is unpickled, so a file from a stranger cannot run code. Options are those of `from_pyg`.
     """
     path = Path(path)
-    graphs = _separate(_load(path), path)
+    graphs = _load(path)
     if not need_classes:
         options = options | {"classes": [0] * len(graphs)}
     return from_pyg(graphs, **{"name": path.stem} | options)
 
 
-def _load(path: Path) -> Any:
-    import torch
+def _load(path: Path) -> list[Any]:
+    """The graphs of a file: a list, or the collated graphs and slices of an in-memory dataset."""
     from torch_geometric.data import Data
     from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+    from torch_geometric.data.separate import separate
     from torch_geometric.data.storage import GlobalStorage
 
-    try:
-        with torch.serialization.safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
-            return torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
-    except Exception as error:  # torch raises many kinds for damaged files
-        rule = "must hold a list of torch_geometric.data.Data of tensors, as torch.save writes it"
-        raise InputError(f"{path} {rule} ({type(error).__name__})") from error
-
-
-def _separate(loaded: Any, path: Path) -> list[Any]:
-    """The graphs of a loaded file: a list, or the collated graphs and slices of an in-memory dataset."""
-    from torch_geometric.data import Data
-    from torch_geometric.data.separate import separate
-
+    rule = "must hold a list of torch_geometric.data.Data of tensors, as torch.save writes it"
+    loaded = load_torch(path, rule, Data, DataEdgeAttr, DataTensorAttr, GlobalStorage)
     if isinstance(loaded, list | tuple) and loaded and all(isinstance(graph, Data) for graph in loaded):
         return list(loaded)
     if isinstance(loaded, tuple) and len(loaded) >= 2 and isinstance(loaded[1], dict):
@@ -150,11 +134,8 @@ def _separate(loaded: Any, path: Path) -> list[Any]:
             return [separate(Data, whole, index, loaded[1], decrement=False) for index in range(count)]
         except Exception as error:  # damaged slices fail in many ways
             raise InputError(f"{path} must hold collated graphs and their slices") from error
-    got = (
-        f"{type(loaded).__name__} of {type(loaded[0]).__name__}"
-        if isinstance(loaded, list) and loaded
-        else type(loaded).__name__
-    )
+    got = type(loaded).__name__
+    got += f" of {type(loaded[0]).__name__}" if isinstance(loaded, list) and loaded else ""
     raise InputError(f"{path} must hold a list of torch_geometric.data.Data (got {got})")
 
 
@@ -248,19 +229,20 @@ def _labels_over(alphabet: Alphabet, rows: FloatArray, node_ptr: LongArray) -> I
         )
     labels = alphabet.labels_of(rows)
     for node in np.flatnonzero(labels < 0)[:1].tolist():
-        graph = int(np.searchsorted(node_ptr, node, side="right")) - 1
-        got = rows[node, alphabet.columns].tolist()[:4]
-        raise InputError(f"Unseen graphs must have node features seen in fit (got {got} in graph {graph})")
+        got = f"{rows[node, alphabet.columns].tolist()[:4]} in graph {_graph_of(node_ptr, node)}"
+        raise InputError(f"Unseen graphs must have node features seen in fit (got {got})")
     return labels
 
 
-def _typical_rows(rows: FloatArray, typical: LongArray, labels: IntArray, alphabet: Alphabet) -> FloatArray:
-    """The row of features of each label, `[L, width]`: that of its typical node, or what is known of a label that no node carries."""
+def _labelling(alphabet: Alphabet | None, labels: IntArray, rows: FloatArray) -> Labelling:
+    """Labels with typical rows of features: a label that nothing carries has what is known of it."""
+    typical = medoids(labels, rows, 1 if alphabet is None else len(alphabet.names))
     features = rows[typical].copy()
-    unused = np.setdiff1d(np.arange(len(alphabet.names)), labels)
-    unused = unused[(alphabet.rows[unused] != _NO_ROW).all(axis=1)]
-    features[np.ix_(unused, alphabet.columns)] = alphabet.rows[unused]
-    return features
+    if alphabet is not None:
+        unused = np.setdiff1d(np.arange(len(alphabet.names)), labels)
+        unused = unused[(alphabet.rows[unused] != _NO_ROW).all(axis=1)]
+        features[np.ix_(unused, alphabet.columns)] = alphabet.rows[unused]
+    return Labelling(alphabet, labels, typical, features)
 
 
 def _features(graph: Any, index: int, first: Any, key: str) -> FloatArray:
@@ -280,15 +262,9 @@ def _features(graph: Any, index: int, first: Any, key: str) -> FloatArray:
     return x.astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one label
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Edge rows of all graphs end to end: node pairs `[E, 2]` and where each graph's rows start `[B+1]`."""
-
-    pairs: LongArray
-    ptr: LongArray
-
-    def graph_of(self, row: int) -> int:
-        return int(np.searchsorted(self.ptr, row, side="right")) - 1
+def _graph_of(ptr: LongArray, row: int) -> int:
+    """The graph of a row, given where the rows of each begin, `[B+1]`."""
+    return int(np.searchsorted(ptr, row, side="right")) - 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -297,12 +273,9 @@ class _Edges:
 
     edges: LongArray
     pairs: LongArray
-    labels: IntArray | None = None
-    row_labels: IntArray | None = None
-    alphabet: Alphabet | None = None
-    typical: LongArray
-    features: FloatArray
-    notes: tuple[str, ...] = ()
+    labels: IntArray | None
+    rows: Labelling
+    notes: tuple[str, ...]
 
 
 def _edges(
@@ -315,20 +288,19 @@ def _edges(
 ) -> _Edges:
     """The edges of all graphs, what may be their labels, and notes on repairs."""
     parts = [_edge_rows(graph, index) for index, graph in enumerate(graphs)]
-    rows = _Rows(np.concatenate(parts), pointers([len(part) for part in parts]))
-    counts = np.repeat(np.diff(node_ptr), np.diff(rows.ptr))  # nodes of the graph of each row
-    for row in np.flatnonzero(((rows.pairs < 0) | (rows.pairs >= counts[:, None])).any(axis=1))[:1].tolist():
-        rule = f"Graph {rows.graph_of(row)} must have nodes 0…{counts[row] - 1} in edge_index"
-        raise InputError(f"{rule} (got {rows.pairs[row].tolist()})")
-    for row in np.flatnonzero(rows.pairs[:, 0] == rows.pairs[:, 1])[:1].tolist():
+    own, ptr = np.concatenate(parts), pointers([len(part) for part in parts])
+    counts = np.repeat(np.diff(node_ptr), np.diff(ptr))  # nodes of the graph of each row
+    for row in np.flatnonzero(((own < 0) | (own >= counts[:, None])).any(axis=1))[:1].tolist():
+        rule = f"Graph {_graph_of(ptr, row)} must have nodes 0…{counts[row] - 1} in edge_index"
+        raise InputError(f"{rule} (got {own[row].tolist()})")
+    for row in np.flatnonzero(own[:, 0] == own[:, 1])[:1].tolist():
         raise InputError(
-            f"Graph {rows.graph_of(row)} must not have self-loops: take them out with T.RemoveSelfLoops(), and give "
-            f"from_pyg transform=T.AddSelfLoops() if the model needs them (got one at node {rows.pairs[row, 0]})"
+            f"Graph {_graph_of(ptr, row)} must not have self-loops: take them out with T.RemoveSelfLoops(), and give "
+            f"from_pyg transform=T.AddSelfLoops() if the model needs them (got one at node {own[row, 0]})"
         )
-    offsets = np.repeat(node_ptr[:-1], np.diff(rows.ptr))[:, None]
-    pairs = rows.pairs + offsets
+    pairs = own + np.repeat(node_ptr[:-1], np.diff(ptr))[:, None]
     edges, first_row, edge_of_row, repairs = merge_directions(pairs, int(node_ptr[-1]))
-    table, why_not = _edge_table(graphs, rows)
+    table, why_not = _edge_table(graphs, np.diff(ptr))
     alphabet = None
     if table is not None and like is not None and like.attributes is not None:
         alphabet = like.attributes.edge_alphabet
@@ -337,12 +309,12 @@ def _edges(
     labels = None if alphabet is None or table is None else alphabet.labels_of(table)
     if labels is not None and (labels < 0).any():
         row = int(np.flatnonzero(labels < 0)[0])
-        got = f"{table[row].tolist()[:4]} in graph {rows.graph_of(row)}"  # type: ignore[index]
+        got = f"{table[row].tolist()[:4]} in graph {_graph_of(ptr, row)}"  # type: ignore[index]
         raise InputError(f"Unseen graphs must have edge features seen in fit (got {got})")
     if labels is not None:
         clashes = np.flatnonzero(labels != labels[first_row][edge_of_row])
         if len(clashes):
-            why_not = f"graph {rows.graph_of(int(clashes[0]))} has an edge with two different ones"
+            why_not = f"graph {_graph_of(ptr, int(clashes[0]))} has an edge with two different ones"
             labels = alphabet = None
     if names is not None and alphabet is None:
         raise InputError(f"edge_label_names needs edge labels ({why_not or 'the graphs have no edge attributes'})")
@@ -355,17 +327,9 @@ def _edges(
         notes += (words,)
     kinds = np.zeros(len(pairs), np.int32) if labels is None else labels
     values = np.zeros((len(pairs), 1), np.float32) if table is None else table
-    typical = medoids(kinds, values, 1 if alphabet is None else len(alphabet.names))
-    return _Edges(
-        edges=edges,
-        pairs=pairs,
-        labels=None if labels is None else labels[first_row],
-        row_labels=labels,
-        alphabet=alphabet,
-        typical=typical,
-        features=values[typical] if alphabet is None else _typical_rows(values, typical, kinds, alphabet),
-        notes=notes,
-    )
+    of_edges = None if labels is None else labels[first_row]
+    rows_of = _labelling(alphabet, kinds, values)
+    return _Edges(edges=edges, pairs=pairs, labels=of_edges, rows=rows_of, notes=notes)
 
 
 def _edge_rows(graph: Any, index: int) -> LongArray:
@@ -376,17 +340,15 @@ def _edge_rows(graph: Any, index: int) -> LongArray:
     return edge_index.T.astype(np.int64)
 
 
-def _edge_table(graphs: list[Any], rows: _Rows) -> tuple[FloatArray | None, str]:
+def _edge_table(graphs: list[Any], counts: LongArray) -> tuple[FloatArray | None, str]:
     """What may be labels of the edge rows, `[E, width]`, or None and, if there are attributes that cannot be, why."""
     values = [next((graph.get(key) for key in _EDGE_KEYS if graph.get(key) is not None), None) for graph in graphs]
-    if all(value is None for value in values):
-        return None, ""
-    for index, value in enumerate(values):
-        if value is None:
-            return None, f"graph {index} has none"
+    missing = [index for index, value in enumerate(values) if value is None]
+    if missing:
+        return None, "" if len(missing) == len(values) else f"graph {missing[0]} has none"
     arrays = [_array(value) for value in values]
     arrays = [array[:, None] if array.ndim == 1 else array for array in arrays]
-    for index, (array, count) in enumerate(zip(arrays, np.diff(rows.ptr), strict=True)):
+    for index, (array, count) in enumerate(zip(arrays, counts, strict=True)):
         if array.ndim != 2 or len(array) != count or array.shape[1] != arrays[0].shape[1]:
             return None, f"graph {index} has them in shape {list(array.shape)} for {count} edges"
     table = np.concatenate(arrays)

@@ -15,22 +15,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from comrecgc.data import tables
 from comrecgc.data.dataset import GraphDataset, reading_with
 from comrecgc.data.goals import Goal, Numbers, read_number
-from comrecgc.data.tables import (
-    HIGHER,
-    LOWER,
-    Table,
-    TargetColumn,
-    find_names,
-    find_numbers,
-    find_smiles,
-    find_target,
-    is_blank,
-    other_targets,
-    read_table,
-    stem_of,
-)
+from comrecgc.data.tables import HIGHER, LOWER, Table, TargetColumn, is_blank
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, GraphPacker
 from comrecgc.molecules import (
@@ -125,21 +113,21 @@ def from_smiles_table(
     """
     reading = reading_with(reading or TableReading(), options)
     path = Path(path)
-    blocks = read_table(path, _is_smiles)
+    blocks = tables.read_table(path, _is_smiles)
     table = next(blocks, None)  # the first block decides which column is which
     if table is None:
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
-    smiles = table.column(find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
+    smiles = table.column(tables.find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
     target, others = reading.target, []
     goal = reading.goal if need_classes else None
     if target is None and (reading.threshold is not None or goal is not None):
-        target = find_numbers(table, smiles)
+        target = tables.find_numbers(table, smiles)
     elif target is None:
-        target = find_target(table, smiles, needed=need_classes)
-        others = [] if target is None else other_targets(table, smiles, target)
+        target = tables.find_target(table, smiles, needed=need_classes)
+        others = [] if target is None else tables.other_targets(table, smiles, target)
     target_column = None if target is None else table.column(target, "target")
     names = reading.id_column
-    id_column = find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
+    id_column = tables.find_names(table, (smiles, target_column)) if names is None else table.column(names, "id_column")
     accepting = None
     if goal is not None and target_column is not None:
         accepting = TargetColumn(column=target_column, header=table.header[target_column], goal=goal)
@@ -168,7 +156,7 @@ def from_smiles_table(
         kept, more = _merge_duplicates(molecules, table) if goal is None else _merge_numbers(molecules)
         notes += more
     dataset = GraphDataset(
-        name=name or stem_of(path),
+        name=name or tables.stem_of(path),
         graphs=graphs,
         classes=np.array(molecules.classes, dtype=np.int8),
         label_names=label_names,

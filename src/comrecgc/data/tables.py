@@ -433,11 +433,7 @@ class TargetColumn:
         return f"To be reached is the class {self.class_names[1]!r} of column {self.header!r}{advice}."
 
     def class_of(self, cell: str) -> int:
-        """The class of a cell.
-
-        Raises:
-            InputError: If the cell has no class.
-        """
+        """The class of a cell; one without a class is refused."""
         if self.threshold is not None:
             return int(self._is_high(cell, self.threshold) == self.higher)
         if self.values:

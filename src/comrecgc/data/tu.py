@@ -67,21 +67,18 @@ class TUData:
 
 
 def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False, attributes: bool = False) -> TUData:
-    """Read a dataset in the TU format.
+    """Read a dataset in the TU format from a folder or zip archive; `name` is the NAME its files begin with, needed if there are several datasets.
 
-    Args:
-        path: Folder or zip archive with the files.
-        name: The NAME its files begin with, in any case; needed if there are several datasets.
-        numbers: Whether targets are numbers, from the first column of `NAME_graph_attributes.txt`, instead of classes.
-        attributes: Whether to read the numbers at the nodes; otherwise their columns are only counted.
-
-    Raises:
-        InputError: If a file is missing, damaged, or breaks a rule of the format; the file and line are named.
+    Targets are classes, or `numbers` from the first column of `NAME_graph_attributes.txt`. Without `attributes` the columns of numbers at the nodes are only
+    counted.
     """
     files = open_files(Path(path))
     name = _dataset_name(files, name or files.path.stem)
-    targets = _read_targets(files, name, numbers=numbers)
-    graph_of_node = _read_indicator(files, name, targets)
+    targets_file = f"{name}_graph_attributes.txt" if numbers else f"{name}_graph_labels.txt"
+    if not numbers and targets_file not in files and f"{name}_graph_attributes.txt" in files:
+        raise InputError(f"{files.path} has numbers instead of classes: threshold must separate them (got none)")
+    targets = _read_rows(files, targets_file, *((np.float64,) if numbers else (np.int64, 1)))
+    graph_of_node = _read_indicator(files, name, targets_file, targets)
     labels, label_values = _read_node_labels(files, name, len(graph_of_node))
     pairs = _read_pairs(files, name, graph_of_node)
     edge_labels, edge_label_values = _read_edge_labels(files, name, len(pairs))
@@ -94,7 +91,7 @@ def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False,
     return TUData(
         name=name,
         graphs=graphs,
-        targets=targets.rows[:, 0],
+        targets=targets[:, 0],
         label_values=label_values,
         edge_label_values=edge_label_values,
         attributes=_read_attributes(files, name, len(graph_of_node) if attributes else None),
@@ -103,31 +100,19 @@ def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _NumberFile:
-    """A file of comma-separated numbers: `rows` is `[lines, columns]`, blank lines left out."""
+def _read_rows(
+    files: FileSet, name: str, dtype: type[np.generic] = np.int64, columns: int | None = None
+) -> npt.NDArray[Any]:
+    """The rows of a file of comma-separated numbers, `[lines, columns]`, blank lines left out; None are as many columns as its first line has."""
+    blocks = list(_blocks(files, name, dtype, columns))
+    if not blocks:
+        raise InputError(f"{files.where(name)} must not be empty")
+    return np.concatenate(blocks)
 
-    files: FileSet
-    name: str
-    rows: npt.NDArray[Any]
 
-    @property
-    def where(self) -> str:
-        return self.files.where(self.name)
-
-    @classmethod
-    def read(
-        cls, files: FileSet, name: str, *, dtype: type[np.generic] = np.int64, columns: int | None = None
-    ) -> _NumberFile:
-        """The whole file; `columns` is how many it must have, None for as many as its first line."""
-        blocks = list(_blocks(files, name, dtype, columns))
-        if not blocks:
-            raise InputError(f"{files.where(name)} must not be empty")
-        return cls(files, name, np.concatenate(blocks))
-
-    def check_length(self, expected: int, what: str) -> None:
-        if len(self.rows) != expected:
-            raise InputError(f"{self.where} must have one line per {what}, {expected} (got {len(self.rows)})")
+def _check_length(files: FileSet, name: str, rows: npt.NDArray[Any], expected: int, what: str) -> None:
+    if len(rows) != expected:
+        raise InputError(f"{files.where(name)} must have one line per {what}, {expected} (got {len(rows)})")
 
 
 def _blocks(
@@ -206,28 +191,19 @@ def _dataset_name(files: FileSet, wanted: str) -> str:
     return (own or names)[0]
 
 
-def _read_targets(files: FileSet, name: str, *, numbers: bool) -> _NumberFile:
-    labels, values = f"{name}_graph_labels.txt", f"{name}_graph_attributes.txt"
-    if labels not in files and values in files and not numbers:
-        raise InputError(f"{files.path} has numbers instead of classes: threshold must separate them (got none)")
-    if numbers:
-        return _NumberFile.read(files, values, dtype=np.float64)
-    return _NumberFile.read(files, labels, columns=1)
-
-
-def _read_indicator(files: FileSet, name: str, targets: _NumberFile) -> IntArray:
+def _read_indicator(files: FileSet, name: str, targets_file: str, targets: npt.NDArray[Any]) -> IntArray:
     """Index of the graph of each node, `[N]`."""
     file = f"{name}_graph_indicator.txt"
-    graph = _NumberFile.read(files, file, dtype=np.int32, columns=1).rows[:, 0]
+    graph = _read_rows(files, file, np.int32, 1)[:, 0]
     steps = np.diff(graph, prepend=0)
     for row in np.flatnonzero((steps < 0) | (steps > 1) | (graph < 1))[:1].tolist():
         if graph[row] > 0 and steps[row] > 1:
             _fail(files, file, row, f"every graph needs a node (got none for graph {graph[row] - steps[row] + 1})")
         _fail(files, file, row, f"graph numbers must start at 1 and never decrease (got {graph[row]})")
-    if graph[-1] < len(targets.rows):
+    if graph[-1] < len(targets):
         rule = f"every graph needs a node (got none for graph {graph[-1] + 1})"
-        raise InputError(f"{files.where(file)}: {rule}; {targets.where} has {len(targets.rows)} graphs")
-    targets.check_length(int(graph[-1]), "graph")
+        raise InputError(f"{files.where(file)}: {rule}; {files.where(targets_file)} has {len(targets)} graphs")
+    _check_length(files, targets_file, targets, int(graph[-1]), "graph")
     return graph - 1
 
 
@@ -236,9 +212,9 @@ def _read_node_labels(files: FileSet, name: str, num_nodes: int) -> tuple[IntArr
     file = f"{name}_node_labels.txt"
     if file not in files:
         return np.zeros(num_nodes, dtype=np.int32), np.zeros((1, 0), dtype=np.int64)
-    table = _NumberFile.read(files, file)
-    table.check_length(num_nodes, "node")
-    return _distinct_rows(table.rows)
+    rows = _read_rows(files, file)
+    _check_length(files, file, rows, num_nodes, "node")
+    return _distinct_rows(rows)
 
 
 def _read_pairs(files: FileSet, name: str, graph_of_node: IntArray) -> IntArray:
@@ -265,10 +241,9 @@ def _read_edge_labels(files: FileSet, name: str, num_rows: int) -> tuple[IntArra
     file = f"{name}_edge_labels.txt"
     if file not in files:
         return None, None
-    blocks = list(_blocks(files, file, np.int64)) or [np.zeros((0, 1), np.int64)]
-    table = _NumberFile(files, file, np.concatenate(blocks))
-    table.check_length(num_rows, f"line of {name}{_ADJACENCY}")
-    return _distinct_rows(table.rows)
+    rows = np.concatenate(list(_blocks(files, file, np.int64)) or [np.zeros((0, 1), np.int64)])
+    _check_length(files, file, rows, num_rows, f"line of {name}{_ADJACENCY}")
+    return _distinct_rows(rows)
 
 
 def _batches(
@@ -306,9 +281,9 @@ def _read_attributes(files: FileSet, name: str, num_nodes: int | None) -> npt.ND
     if num_nodes is None:  # a damaged file that is not used does no harm
         with files.open(file) as lines, reading_archive(files.where(file)):
             return np.zeros((0, lines.readline().count(b",") + 1))
-    table = _NumberFile.read(files, file, dtype=np.float64)
-    table.check_length(num_nodes, "node")
-    return table.rows
+    rows = _read_rows(files, file, np.float64)
+    _check_length(files, file, rows, num_nodes, "node")
+    return rows
 
 
 def _read_maps(files: FileSet, name: str) -> LabelMaps:

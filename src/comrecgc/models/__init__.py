@@ -1,18 +1,39 @@
 """Classifiers and embedders: the paper's networks, their training, adapters for any model, panels, and edit distances."""
 
-from comrecgc.models.adapter import AdaptedClassifier, as_classifier, over_dataset
+from comrecgc.models.adapter import AdaptedClassifier, as_classifier, check_own_data, over_dataset
 from comrecgc.models.classifier import Classifier, Predictions, log_odds, predict
 from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.models.edit_distance import edit_path, map_nodes
-from comrecgc.models.goals import GoalClassifier, as_goal_classifier, with_sources
-from comrecgc.models.greed import Embedder, EmbedderTraining, Greed, as_embedder, load_embedder, train_embedder
+from comrecgc.models.greed import (
+    Embedder,
+    EmbedderTraining,
+    Greed,
+    as_embedder,
+    load_embedder,
+    obtain_embedder,
+    train_embedder,
+)
 from comrecgc.models.jury import Jury, JuryReport, Likeness, mixed_keys, node_colours, train_jury
 from comrecgc.models.networks import ARCHITECTURES, GraphClassifier, load_classifier, save_classifier
-from comrecgc.models.number_jury import EffectModel, MeasuredGraphs, NumberJury, train_number_jury
-from comrecgc.models.obtaining import ModelFile, checksum, data_fingerprint, obtain_classifier, obtain_embedder
-from comrecgc.models.own_data import check_own_data
+from comrecgc.models.numbers import (
+    EffectModel,
+    GoalClassifier,
+    MeasuredGraphs,
+    NumberJury,
+    as_goal_classifier,
+    train_number_jury,
+    with_sources,
+)
 from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel
-from comrecgc.models.training import ClassifierTraining, split_dataset, train_classifier
+from comrecgc.models.training import (
+    ClassifierTraining,
+    ModelFile,
+    checksum,
+    data_fingerprint,
+    obtain_classifier,
+    split_dataset,
+    train_classifier,
+)
 
 __all__ = [
     "ARCHITECTURES", "AdaptedClassifier", "Agreement", "Classifier", "ClassifierTraining", "EffectModel",

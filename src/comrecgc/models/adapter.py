@@ -1,4 +1,8 @@
-"""Adapters that make a classifier of any model: a torch module, or a plain function of graphs."""
+"""Adapters that make a classifier of any model, a torch module or a plain function of graphs; and the check before a search.
+
+What is explained must be the user's function. So the model is asked about the user's graphs by the user's own call, and about the same graphs as a search
+would show them to it; where answers differ, the reason is found by changing the user's graphs one step at a time.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ import copy
 import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,48 +20,50 @@ import torch
 
 from comrecgc.data import Attributes, GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import BoolArray, Graph, GraphBatch, to_data
-from comrecgc.models.classifier import RETURN_TYPES, Classifier, FloatArray, ScoreReading, as_scores, check_labels
+from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray, to_data
+from comrecgc.models import classifier as base
+from comrecgc.models.classifier import (
+    Classifier,
+    FloatArray,
+    ScoreReading,
+    as_scores,
+    check_labels,
+    choose_output,
+    find_output,
+)
 from comrecgc.models.networks import GraphClassifier, evaluation_mode
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
 
 
-CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
 _TRIAL_GRAPHS = 256
 _CHUNK_NODES = 4_096  # nodes of a batch: four times as many leave the processor's cache
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdaptedClassifier:
-    """A model, how to call it, and how to read its answers. Made by `as_classifier`.
+    """A model, how to call it, and how to read its answers. Made by `as_classifier`."""
 
-    Args:
-        model: A torch module or a function.
-        call: How it is called, one of `CALLS`.
-        features: Feature row of each node label, `[num_labels, width]`; `[num_labels]` where the model takes integers.
-        edge_features: Feature row of each edge label, for models that take `edge_attr`; beside `attributes` only where they have none.
-        edge_weights: Weight of each edge label, for models that must be given `edge_weight`; not beside `attributes`.
-        attributes: The data's own tensors, which the model gets; None where labels and these tables are all there is.
-        output: Which of several outputs holds the scores.
-        kwargs: Further keyword arguments of every call.
-        num_scores: Scores per graph.
-        reading: How the scores are read.
-        traced_graphs: Number of graphs a traced model answers for at a time; None if it follows the batch.
-    """
-
-    model: Callable[..., Any]
-    call: str
-    features: npt.NDArray[Any]
-    edge_features: npt.NDArray[Any] | None
-    edge_weights: npt.NDArray[np.float32] | None = None
-    attributes: Attributes | None = None
-    output: int | str | None = None
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-    num_scores: int | None = None
-    reading: ScoreReading = field(default_factory=ScoreReading)
-    traced_graphs: int | None = None
+    model: Callable[..., Any]  # a torch module or a function
+    call: str  # how it is called, one of `CALLS`
+    features: npt.NDArray[
+        Any
+    ]  # row of each node label, `[num_labels, width]`; `[num_labels]` where the model takes integers
+    edge_features: (
+        npt.NDArray[Any] | None
+    )  # row of each edge label, for `edge_attr`; beside `attributes` only where they have none
+    edge_weights: npt.NDArray[np.float32] | None = (
+        None  # of each edge label, for models that must be given `edge_weight`
+    )
+    attributes: Attributes | None = (
+        None  # the data's own tensors, which the model gets; None where these tables are all there is
+    )
+    output: int | str | None = None  # which of several outputs holds the scores
+    kwargs: Mapping[str, Any] = field(default_factory=dict)  # further keyword arguments of every call
+    num_scores: int | None = None  # scores per graph
+    reading: ScoreReading = field(default_factory=ScoreReading)  # how the scores are read
+    traced_graphs: int | None = None  # graphs that a traced model answers for at a time; None if it follows the batch
 
     @property
     def num_labels(self) -> int:
@@ -94,15 +100,13 @@ class AdaptedClassifier:
         """The scores in the model's answer on PyG graphs as they are, `[B, K]`."""
         from torch_geometric.data import Batch
 
-        device = model_device(self.model)
-        context = evaluation_mode(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
+        device = base.model_device(self.model)
         try:
             if self.call == "data_list":
-                arguments: list[Any] = [[copy.copy(one).to(device) for one in data]]
-                named: dict[str, Any] = {}
+                arguments, named = [[copy.copy(one).to(device) for one in data]], dict[str, Any]()
             else:
                 arguments, named = self._pass(_with_x(Batch.from_data_list(list(data)).to(device)))
-            with context:
+            with evaluation_mode(self.model):
                 answer = self.model(*arguments, **named, **self.kwargs)
         except Exception as error:  # a model may fail in any way
             raise InputError(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}") from error
@@ -128,8 +132,7 @@ class AdaptedClassifier:
 
     def answer(self, batch: GraphBatch) -> Any:
         """The model's answer as it is; a module is called in evaluation mode, without gradients."""
-        context = evaluation_mode(self.model) if isinstance(self.model, torch.nn.Module) else nullcontext()
-        with context:
+        with evaluation_mode(self.model):
             if self.traced_graphs is None:
                 return self._call(batch)
             starts = range(0, len(batch), self.traced_graphs)
@@ -139,17 +142,12 @@ class AdaptedClassifier:
     @property
     def takes_edge_weights(self) -> bool:
         """Whether the model is a module that may be given `edge_weight`; one that takes `data` may still not read it."""
-        named = self.call == "tensors" and "edge_weight" in model_parameters(self.model)
+        named = self.call == "tensors" and "edge_weight" in base.model_parameters(self.model)
         return isinstance(self.model, torch.nn.Module) and (named or self.call == "data")
 
     def weighted_scores(self, batch: GraphBatch, edge_weight: torch.Tensor) -> torch.Tensor:
-        """The scores of graphs with weighted edges as a tensor with gradients, `[B, K]`, in the module's present mode.
-
-        Args:
-            batch: The graphs.
-            edge_weight: Weight of each entry of `batch.edge_index()`, `[2M]`.
-        """
-        scores = choose_output(self._call(batch, edge_weight.to(model_device(self.model))), self.output)
+        """The scores of graphs with weights of the entries of `batch.edge_index()`, `[2M]`, as a tensor with gradients, `[B, K]`, in the module's present mode."""
+        scores = choose_output(self._call(batch, edge_weight.to(base.model_device(self.model))), self.output)
         assert isinstance(scores, torch.Tensor)
         return scores.reshape(len(batch), -1)
 
@@ -175,7 +173,7 @@ class AdaptedClassifier:
         """The arguments of a call: the batch, or those of its tensors that the model's parameters name."""
         if self.call == "data":
             return [data], {}
-        parameters = model_parameters(self.model)
+        parameters = base.model_parameters(self.model)
         wanted = [name for name in parameters if name not in ("x", "edge_index", "batch", "y", *self.kwargs)]
         named = {name: data[name] for name in wanted if data.get(name) is not None}
         weight = parameters.get("edge_weight")
@@ -206,13 +204,13 @@ class AdaptedClassifier:
                 ptr=torch.from_numpy(batch.node_ptr.copy()),
                 **self._of_edges(batch),
             )
-        return _with_x(result.to(model_device(self.model)))
+        return _with_x(result.to(base.model_device(self.model)))
 
     def _data(self, batch: GraphBatch) -> Data:
         """A batch of one graph as PyG `Data`."""
         own = self.attributes
         data = to_data(batch[0], self.features) if own is None else own.transformed(own.data(batch))
-        return _with_x(data.update(self._of_edges(batch)).to(model_device(self.model)))
+        return _with_x(data.update(self._of_edges(batch)).to(base.model_device(self.model)))
 
     def _of_edges(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
         """What the model sees of the edges, a row or a number for either direction of each."""
@@ -231,7 +229,7 @@ class AdaptedClassifier:
         return torch.from_numpy(table[np.tile(batch.edge_labels, 2)])
 
     def _failure(self, error: Exception, batch: GraphBatch) -> str:
-        width, expected = self.features[:1].size, _input_width(self.model)
+        width, expected = self.features[:1].size, base.input_width(self.model)
         if expected is not None and expected != width:
             return f"The model's first layer must take features as wide as the data's, {width} (got {expected})"
         shape = f"{len(batch)} graphs, node features [{len(batch.labels)}, {width}]"
@@ -288,23 +286,21 @@ def as_classifier(
         )
     if not callable(model):
         raise InputError(f"The model must be a torch module, a function or a Classifier (got {type(model).__name__})")
-    for name, value, allowed in (("return_type", return_type, RETURN_TYPES), ("call", call, CALLS)):
+    for name, value, allowed in (("return_type", return_type, base.RETURN_TYPES), ("call", call, base.CALLS)):
         if value is not None and value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)} (got {value!r})")
-    how = {
-        "return_type": return_type, "target_class": None if isinstance(accept, str) else accept, "source_class": reject, "decision": decision,
-        "threshold": threshold, "accept": accept if isinstance(accept, str) else None,
-    }  # fmt: skip
-    model = getattr(
-        model, "_orig_mod", model
-    )  # what torch.compile was given: batches of every size would be compiled anew
+    reading = partial(
+        ScoreReading.of, return_type=return_type, accept=accept, reject=reject, decision=decision, threshold=threshold
+    )
+    # What torch.compile was given: batches of every size would be compiled anew.
+    model = getattr(model, "_orig_mod", model)
+    call = call or base.detect_call(model)
     if call in ("smiles", "molecules") or featurise is not None:
         from comrecgc.models.molecules import as_molecule_classifier
 
         return as_molecule_classifier(
-            model, dataset, call=call or _detect_call(model), featurise=featurise, how=how, output=output, kwargs=kwargs
+            model, dataset, call=call, featurise=featurise, reading=reading, output=output, kwargs=kwargs
         )
-    call = call or _detect_call(model)
     own = dataset.attributes
     has_bonds = own is not None and ("edge_attr" in own.edges or own.transform is not None)
     adapted = AdaptedClassifier(
@@ -314,12 +310,11 @@ def as_classifier(
         edge_features=None
         if has_bonds and edge_features is None
         else _edge_features(model, call, dataset, edge_features, kwargs),
+        edge_weights=_edge_weights(model, call, dataset, kwargs) if own is None else None,
         attributes=own,
         output=output,
         kwargs=kwargs,
     )
-    if own is None:
-        adapted = replace(adapted, edge_weights=_edge_weights(model, call, dataset, kwargs))
     trial = GraphBatch.from_graphs(trial_graphs(dataset))
     if isinstance(model, torch.jit.ScriptModule):
         adapted = replace(adapted, traced_graphs=_traced_graphs(adapted, trial))
@@ -329,8 +324,7 @@ def as_classifier(
         adapted, answer = _in_another_form(adapted, dataset, trial)
     output = find_output(answer, len(trial)) if output is None else output
     scores = as_scores(choose_output(answer, output), len(trial), len(trial.labels))
-    reading = ScoreReading.of(scores, **how)  # type: ignore[arg-type]
-    return replace(adapted, output=output, num_scores=scores.shape[1], reading=reading)
+    return replace(adapted, output=output, num_scores=scores.shape[1], reading=reading(scores))
 
 
 def over_dataset(classifier: Classifier, dataset: GraphDataset) -> Classifier:
@@ -395,8 +389,14 @@ def _edge_features(
 ) -> npt.NDArray[np.float32] | None:
     """Feature rows of edge labels, if the model takes them: the given ones, or those of the data."""
     if given is not None:
-        return _edge_table(given)
-    parameter = model_parameters(model).get("edge_attr")
+        try:
+            table = np.array(given, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError("edge_features must be a table of numbers, a row per edge label") from error
+        if table.ndim != 2 or len(table) == 0:
+            raise InputError(f"edge_features must be a table, a row per edge label (got shape {table.shape})")
+        return table
+    parameter = base.model_parameters(model).get("edge_attr")
     if call == "graphs" or "edge_attr" in kwargs or (call == "tensors" and parameter is None):
         return None
     if dataset.edge_features is None and parameter is not None and parameter.default is parameter.empty:
@@ -411,7 +411,7 @@ def _edge_weights(
     model: Callable[..., Any], call: str, dataset: GraphDataset, kwargs: Mapping[str, Any]
 ) -> npt.NDArray[np.float32] | None:
     """Weights of edge labels, if the model requires them."""
-    parameter = model_parameters(model).get("edge_weight")
+    parameter = base.model_parameters(model).get("edge_weight")
     if call != "tensors" or "edge_weight" in kwargs or parameter is None or parameter.default is not parameter.empty:
         return None
     table = dataset.edge_features
@@ -437,46 +437,13 @@ def trial_graphs(dataset: GraphDataset) -> list[Graph]:
     """Some graphs of the data, evenly spread; at least two, since a model may squeeze the answer for one."""
     if len(dataset) == 0:
         raise InputError(f"The model is tried on graphs of the dataset (got none in {dataset.name})")
-    chosen = np.unique(np.linspace(0, len(dataset) - 1, _TRIAL_GRAPHS).astype(int))
-    graphs = [dataset.graphs[index] for index in chosen]
+    graphs = [dataset.graphs[index] for index in _evenly_spread(len(dataset), _TRIAL_GRAPHS)]
     return graphs * 2 if len(graphs) == 1 else graphs
 
 
-def _detect_call(model: Callable[..., Any]) -> str:
-    if not isinstance(model, torch.nn.Module):
-        return "data_list"
-    parameters = model_parameters(model)
-    required = [p for p in parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
-    several = any(p.kind is p.VAR_POSITIONAL for p in required)
-    if several or len(required) == 3 or ("edge_index" in parameters and "batch" in parameters):
-        return "tensors"
-    if len(required) == 1 and "edge_index" not in parameters:
-        return "data"
-    raise InputError(f"call must be one of {', '.join(CALLS)} (got forward({', '.join(parameters)}))")
-
-
-def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Parameters of a module's `forward` or of a function; empty if Python cannot inspect it."""
-    if isinstance(model, torch.jit.ScriptModule):
-        return _scripted_parameters(model)
-    try:
-        return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
-    except (TypeError, ValueError):
-        return {}
-
-
-def _scripted_parameters(model: torch.jit.ScriptModule) -> Mapping[str, inspect.Parameter]:
-    """Parameters of a scripted or traced module, whose signature is TorchScript's and not Python's."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    method: Any = model.forward  # a method of TorchScript's own
-    arguments = method.schema.arguments[1:]
-    defaults = [
-        argument.default_value if argument.has_default_value() else inspect.Parameter.empty for argument in arguments
-    ]
-    return {
-        argument.name: inspect.Parameter(argument.name, kind, default=default)
-        for argument, default in zip(arguments, defaults, strict=True)
-    }
+def _evenly_spread(num: int, most: int) -> LongArray:
+    """Some of `num` places, the first and the last among them."""
+    return np.unique(np.linspace(0, num - 1, min(num, most)).astype(np.int64))
 
 
 def _with_x(data: Any) -> Any:
@@ -497,69 +464,132 @@ def _only_column(data: Any) -> torch.Tensor:
 
 def _node_parameter(parameters: Mapping[str, inspect.Parameter], others: set[str]) -> str | None:
     """The parameter for node features, if `edge_index` and `batch` are recognised by their names."""
-    by_name = [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    left = [
-        name
-        for name in by_name
-        if name not in {"edge_index", *others} and parameters[name].default is inspect.Parameter.empty
-    ]
+    by_name = {name: p for name, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     if "edge_index" not in by_name or "batch" not in by_name:
         return None
-    return "x" if "x" in by_name else left[0] if left else None
+    left = (name for name, p in by_name.items() if name not in {"edge_index", *others} and p.default is p.empty)
+    return "x" if "x" in by_name else next(left, None)
 
 
-def choose_output(answer: Any, output: int | str | None) -> Any:
-    """The output that `output` names, or the whole answer."""
-    if output is None:
-        return answer
-    try:
-        named = isinstance(output, str) and not isinstance(answer, Mapping) and hasattr(answer, output)
-        return getattr(answer, str(output)) if named else answer[output]
-    except (TypeError, LookupError) as error:
-        raise InputError(f"output must name one of the model's outputs (got {output!r})") from error
+# The check before a search: does the model answer the same about graphs as they are held here as about the user's own `Data`?
+
+_ROUNDING = 1e-3  # of probabilities: sums in another order
+_ASKED = 500  # graphs that are compared
+_ALONE = 24  # graphs that are asked about one by one
+_FEW = 2  # graphs, or one in a hundred, whose answers may differ
+_CHUNK = 64  # of the user's graphs asked about together
 
 
-def find_output(answer: Any, num_graphs: int) -> int | str | None:
-    """The only one of several outputs with a row of scores per graph; None if there is a single output."""
-    several = isinstance(answer, tuple | Mapping) or (
-        isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
-    )
-    if not several:
-        return None
-    items = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
-    shapes = {key: tuple(value.shape) for key, value in items if hasattr(value, "shape")}
-    fitting = [key for key, shape in shapes.items() if len(shape) in (1, 2) and shape[0] == num_graphs]
-    if len(fitting) != 1:
-        found = ", ".join(f"{key!r}: {shape}" for key, shape in shapes.items())
-        raise InputError(
-            f"output must name the one of the model's outputs that holds the scores (got shapes {found or 'none'})"
+def check_own_data(classifier: Classifier, dataset: GraphDataset, *, strict: bool = True) -> list[str]:
+    """What a reader must know of how the model answers: nothing if it answers the same however it is asked.
+
+    With `strict` it is an error where the model is random, depends on the other graphs of a batch, or answers otherwise about the user's own graphs.
+    """
+    places = _evenly_spread(len(dataset), _ASKED)
+    batch = GraphBatch.from_graphs(dataset.graphs[place] for place in places.tolist())
+    held, again = classifier.accept_probability(batch), classifier.accept_probability(batch)
+    chosen = _evenly_spread(len(batch), _ALONE)
+    alone = held.copy()
+    alone[chosen] = [classifier.accept_probability(batch.select([place]))[0] for place in chosen]
+    problems, notes = list[str](), list[str]()
+    if (worst := _worst(again, held)) is not None:
+        problems.append(
+            f"The model is random: asked twice it answers {held[worst]:.3f} and {again[worst]:.3f} for graph {places[worst]}, as with dropout that stays on in "
+            "evaluation mode"
         )
-    return fitting[0]
+    if (worst := _worst(alone, held)) is not None:
+        problems.append(
+            f"The model's answer depends on the other graphs of a batch: {alone[worst]:.3f} alone and {held[worst]:.3f} among others for graph "
+            f"{places[worst]}, as where nodes are pooled or normalised over the whole batch"
+        )
+    if isinstance(classifier, AdaptedClassifier) and classifier.attributes is not None and not problems:
+        problem, is_grave = _otherwise(classifier, classifier.attributes, batch, held)
+        (problems if is_grave else notes).extend([problem] if problem else [])
+    if problems and strict:
+        raise InputError(f"{problems[0]}; RunContext(strict=False) goes on all the same")
+    return [f"{sentence}." for sentence in (*problems, *notes)]
 
 
-def model_device(model: Callable[..., Any]) -> torch.device:
-    """Device of a module; the CPU for functions."""
-    if isinstance(model, torch.nn.Module):
-        for tensor in (*model.parameters(), *model.buffers()):
-            return tensor.device
-    return torch.device("cpu")
+def _worst(some: FloatArray, others: FloatArray) -> int | None:
+    """Where two answers differ most; None if they do not."""
+    worst = int(np.abs(some - others).argmax())
+    return worst if abs(some[worst] - others[worst]) > _ROUNDING else None
 
 
-def _input_width(model: Callable[..., Any]) -> int | None:
-    """Width of the features that the model's first layer takes; None if it has no such attribute."""
-    if isinstance(model, torch.nn.Module):
-        for layer in model.modules():
-            for name in ("in_channels", "in_features"):
-                if isinstance(width := getattr(layer, name, None), int) and width > 0:
-                    return width
-    return None
-
-
-def _edge_table(edge_features: npt.ArrayLike) -> npt.NDArray[np.float32]:
+def _otherwise(classifier: AdaptedClassifier, own: Attributes, batch: GraphBatch, held: FloatArray) -> tuple[str, bool]:
+    """What differs between answers on the user's own graphs and on those held here, if anything does, and whether for more than a few."""
+    sources = batch.sources().tolist()
     try:
-        table = np.array(edge_features, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError("edge_features must be a table of numbers, a row per edge label") from error
-    if table.ndim != 2 or len(table) == 0:
-        raise InputError(f"edge_features must be a table, a row per edge label (got shape {table.shape})")
-    return table
+        theirs = _ask(classifier, [own.original(source) for source in sources])
+    except InputError as error:
+        return (f"The model fails on your graphs as they are, so answers were not compared ({error})", False)
+    worst, differs = _worst(theirs, held), np.flatnonzero(np.abs(theirs - held) > _ROUNDING)
+    if worst is None:
+        return "", False
+    sides = int(((theirs > 0.5) != (held > 0.5)).sum())
+    found = _reason(classifier, own, [sources[place] for place in differs[:_CHUNK].tolist()])
+    sentence = (
+        f"The model answers otherwise about your own graphs than about the graphs as they are held here, for {len(differs)} of {len(held)} "
+        f"({sides} change sides; graph {sources[worst]}: {theirs[worst]:.3f} and {held[worst]:.3f}): {found}"
+    )
+    return sentence, len(differs) > max(_FEW, len(held) // 100)
+
+
+def _ask(classifier: AdaptedClassifier, graphs: Sequence[Any]) -> FloatArray:
+    """Probability of accept of PyG graphs as they are, `[B]`."""
+    parts = [graphs[start : start + _CHUNK] for start in range(0, len(graphs), _CHUNK)]
+    return np.concatenate([classifier.reading.probability(classifier.own_scores(part)) for part in parts])
+
+
+def _reason(classifier: AdaptedClassifier, own: Attributes, sources: Sequence[int]) -> str:
+    """The first step from the user's graphs to those held here that changes an answer."""
+    steps: list[tuple[str, Callable[[Any], Any]]] = [
+        (f"{key} was left out, since {why}", partial(_without, key=key)) for key, why in own.left_out.items()
+    ]
+    steps += [
+        ("edges that are listed twice were merged", partial(_with_edges, own=own, choose=_first_rows)),
+        ("edges that go one way were taken as undirected", partial(_with_edges, own=own, choose=_both_ways)),
+        ("the edges come in another order, which the model reads", partial(_with_edges, own=own, choose=_sorted_rows)),
+    ]
+    graphs = [copy.copy(own.originals[source]) for source in sources]
+    before = _ask(classifier, [own.transformed(graph) for graph in graphs])
+    for words, step in steps:
+        graphs = [step(copy.copy(graph)) for graph in graphs]
+        try:
+            after = _ask(classifier, [own.transformed(graph) for graph in graphs])
+        except InputError:  # without what is left out the model cannot be asked at all
+            return words
+        if _worst(after, before) is not None:
+            return words
+    return "no reason was found"
+
+
+def _without(data: Any, key: str) -> Any:
+    if key in data:
+        del data[key]
+    return data
+
+
+def _with_edges(data: Any, own: Attributes, choose: Callable[[LongArray, int], tuple[LongArray, LongArray]]) -> Any:
+    """The graph with other rows of its edges: which rows, and the pairs of nodes they join."""
+    rows, pairs = choose(data.edge_index.T.cpu().numpy(), int(data.num_nodes))
+    for key in own.edges:
+        data[key] = data[key][torch.from_numpy(rows)]
+    data.edge_index = torch.from_numpy(np.ascontiguousarray(pairs.T))
+    return data
+
+
+def _first_rows(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray]:
+    rows = np.sort(np.unique(pairs[:, 0] * num_nodes + pairs[:, 1], return_index=True)[1])
+    return rows, pairs[rows]
+
+
+def _both_ways(pairs: LongArray, num_nodes: int) -> tuple[LongArray, LongArray]:
+    codes, back = pairs[:, 0] * num_nodes + pairs[:, 1], pairs[:, 1] * num_nodes + pairs[:, 0]
+    lone = np.flatnonzero(~np.isin(back, codes))
+    return np.concatenate([np.arange(len(pairs)), lone]), np.concatenate([pairs, pairs[lone][:, ::-1]])
+
+
+def _sorted_rows(pairs: LongArray, _: int) -> tuple[LongArray, LongArray]:
+    rows = np.lexsort((pairs.max(axis=1), pairs.min(axis=1), pairs[:, 0] > pairs[:, 1]))
+    return rows, pairs[rows]

@@ -1,13 +1,14 @@
-"""What the pipeline needs of a classifier, its answers on a set of graphs, and how scores of any model are read as such answers.
+"""What the pipeline needs of a classifier, its answers on a set of graphs, how scores of any model are read as such answers, and how a model is called.
 
 A model may answer with a row of class scores, a single score, or a number with a threshold; `ScoreReading` turns each into the probability of accept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +39,10 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
-    """Answers of a classifier on some graphs.
+    """Answers of a classifier on some graphs."""
 
-    Args:
-        probability: Probability of accept, `[B]`.
-        explained: Mask of the graphs that are to be explained if rejected, `[B]`; None for all.
-    """
-
-    probability: FloatArray
-    explained: BoolArray | None = None
+    probability: FloatArray  # of accept, `[B]`
+    explained: BoolArray | None = None  # mask of the graphs that are to be explained if rejected, `[B]`; None for all
 
     @property
     def accepted(self) -> BoolArray:
@@ -121,42 +117,36 @@ class ScoreReading:
         cls,
         scores: FloatArray,
         *,
-        return_type: str | None,
-        target_class: int | None,
-        source_class: int | None = None,
+        return_type: str | None = None,
+        accept: int | str | None = None,
+        reject: int | None = None,
         decision: str | None = None,
         threshold: float | None = None,
-        accept: str | None = None,
     ) -> ScoreReading:
-        """The reading that fits answers on some graphs, `[B, K]`; arguments that are None are inferred from them.
-
-        Raises:
-            InputError: If they are ambiguous, or are not what the arguments say.
-        """
-        if threshold is None and accept is not None:
+        """The reading that fits answers on some graphs, `[B, K]`; arguments as of `as_classifier`, and those that are None are inferred from the answers."""
+        if threshold is None and isinstance(accept, str):
             raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
         if threshold is not None:
             if not np.isfinite(threshold):
                 raise InputError(f"threshold must be a finite number (got {threshold})")
-            if accept not in (None, "higher", "lower"):
+            if isinstance(accept, str) and accept not in ("higher", "lower"):
                 raise InputError(f"accept must be 'higher' or 'lower' where there is a threshold (got {accept!r})")
             if scores.shape[1] != 1:
                 raise InputError(f"threshold is for models that answer one number per graph (got {scores.shape[1]})")
-            if target_class is not None or source_class is not None or return_type not in (None, "raw"):
+            if isinstance(accept, int) or reject is not None or return_type not in (None, "raw"):
                 raise InputError("threshold and a class must not both be given: a number has no classes (got both)")
             spread = float(np.std(scores)) or 1.0
             return cls(threshold=float(threshold), higher=accept != "lower", spread=spread)
         if decision is not None and decision not in DECISIONS:
             raise InputError(f"decision must be one of {', '.join(DECISIONS)} (got {decision!r})")
-        target = check_target_class(scores.shape[1], target_class)
-        if source_class is not None and (not 0 <= source_class < max(scores.shape[1], 2) or source_class == target):
-            raise InputError(
-                f"reject must lie in 0…{max(scores.shape[1], 2) - 1} and not be the target (got {source_class})"
-            )
+        assert not isinstance(accept, str)
+        target, largest = check_target_class(scores.shape[1], accept), max(scores.shape[1], 2) - 1
+        if reject is not None and (not 0 <= reject <= largest or reject == target):
+            raise InputError(f"reject must lie in 0…{largest} and not be the target (got {reject})")
         reading = cls(
             return_type=return_type or detect_return_type(scores),
             target_class=target,
-            source_class=source_class,
+            source_class=reject,
             decision=decision or "argmax",
         )
         reading.probability(scores)
@@ -225,6 +215,35 @@ def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | No
     return scores
 
 
+def choose_output(answer: Any, output: int | str | None) -> Any:
+    """The output that `output` names, or the whole answer."""
+    if output is None:
+        return answer
+    try:
+        named = isinstance(output, str) and not isinstance(answer, Mapping) and hasattr(answer, output)
+        return getattr(answer, str(output)) if named else answer[output]
+    except (TypeError, LookupError) as error:
+        raise InputError(f"output must name one of the model's outputs (got {output!r})") from error
+
+
+def find_output(answer: Any, num_graphs: int) -> int | str | None:
+    """The only one of several outputs with a row of scores per graph; None if there is a single output."""
+    several = isinstance(answer, tuple | Mapping) or (
+        isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
+    )
+    if not several:
+        return None
+    items = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
+    shapes = {key: tuple(value.shape) for key, value in items if hasattr(value, "shape")}
+    fitting = [key for key, shape in shapes.items() if len(shape) in (1, 2) and shape[0] == num_graphs]
+    if len(fitting) != 1:
+        found = ", ".join(f"{key!r}: {shape}" for key, shape in shapes.items())
+        raise InputError(
+            f"output must name the one of the model's outputs that holds the scores (got shapes {found or 'none'})"
+        )
+    return fitting[0]
+
+
 def detect_return_type(scores: FloatArray) -> str:
     """`raw`, `probs` or `log_probs`, if the scores `[B, K]` leave no doubt; otherwise an `InputError` asks for `return_type`."""
     within_unit = bool(((scores >= 0) & (scores <= 1)).all())
@@ -271,9 +290,8 @@ def class_probability(
     _check(scores, return_type)
     if scores.shape[1] == 1:
         single = scores[:, 0]
-        probability = {"raw": _sigmoid(single), "probs": single, "log_probs": np.exp(np.minimum(single, 0))}[
-            return_type
-        ]
+        readings = {"raw": _sigmoid(single), "probs": single, "log_probs": np.exp(np.minimum(single, 0))}
+        probability = readings[return_type]
         return probability if target_class == 1 else np.asarray(1 - probability)
     target, others = scores[:, target_class], np.delete(scores, target_class, axis=1)
     if return_type == "probs":
@@ -313,3 +331,57 @@ def log_odds(probability: FloatArray) -> FloatArray:
     """`log(p / (1 - p))`, finite."""
     p = np.clip(probability, 1e-15, 1 - 1e-15)
     return np.log(p) - np.log1p(-p)
+
+
+# How a model is called, as far as it can be told from its signature and its layers.
+
+CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
+"""What a model takes: see `as_classifier`."""
+
+
+def detect_call(model: Callable[..., Any]) -> str:
+    """How a module wants to be called, by its signature; a function gets a list."""
+    if not isinstance(model, torch.nn.Module):
+        return "data_list"
+    parameters = model_parameters(model)
+    required = [p for p in parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    several = any(p.kind is p.VAR_POSITIONAL for p in required)
+    if several or len(required) == 3 or ("edge_index" in parameters and "batch" in parameters):
+        return "tensors"
+    if len(required) == 1 and "edge_index" not in parameters:
+        return "data"
+    raise InputError(f"call must be one of {', '.join(CALLS)} (got forward({', '.join(parameters)}))")
+
+
+def model_parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a module's `forward` or of a function; empty if Python cannot inspect it."""
+    if isinstance(model, torch.jit.ScriptModule):  # whose signature is TorchScript's and not Python's
+        kind, method = inspect.Parameter.POSITIONAL_OR_KEYWORD, cast(Any, model.forward)
+        return {
+            each.name: inspect.Parameter(
+                each.name, kind, default=each.default_value if each.has_default_value() else inspect.Parameter.empty
+            )
+            for each in method.schema.arguments[1:]
+        }
+    try:
+        return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def model_device(model: Callable[..., Any]) -> torch.device:
+    """Device of a module; the CPU for functions."""
+    if isinstance(model, torch.nn.Module):
+        for tensor in (*model.parameters(), *model.buffers()):
+            return tensor.device
+    return torch.device("cpu")
+
+
+def input_width(model: Callable[..., Any]) -> int | None:
+    """Width of the features that the model's first layer takes; None if it has no such attribute."""
+    if isinstance(model, torch.nn.Module):
+        for layer in model.modules():
+            for name in ("in_channels", "in_features"):
+                if isinstance(width := getattr(layer, name, None), int) and width > 0:
+                    return width
+    return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,34 +23,8 @@ from comrecgc.models.networks import GraphClassifier, evaluation_mode, from_edge
 _TOLERANCE = 1e-3  # of probabilities, between weights of 1 and no weights
 
 
-class WeightedGraphs(Protocol):
-    """A batch of graphs whose edges can be weighted. Made by `weighted_graphs`."""
-
-    batch: GraphBatch
-    dtype: torch.dtype
-
-    def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:
-        """Logarithm of the odds of accept of every graph, `[B]`.
-
-        Args:
-            weights: Weight of each undirected edge, `[M]`.
-            degrees_follow: Whether gradients also pass through the degrees that normalise messages. A user's module
-                ignores it.
-        """
-        ...
-
-    def node_states(self) -> Tensor:
-        """States of the nodes before pooling, all weights 1, `[N, C]`, without gradients."""
-        ...
-
-
 def weighted_graphs(classifier: Classifier, batch: GraphBatch) -> WeightedGraphs:
-    """Bind a batch of graphs to a classifier, so that their edges can be weighted.
-
-    Args:
-        classifier: A `GraphClassifier`, or a torch module that takes edge weights (see `as_classifier`).
-        batch: The graphs.
-    """
+    """Bind a batch of graphs to a `GraphClassifier` or a torch module that takes edge weights, so that their edges can be weighted."""
     check_labels(batch, classifier.num_labels)
     if isinstance(classifier, GraphClassifier):
         return _NetworkGraphs(classifier, batch)
@@ -74,12 +48,17 @@ class _NetworkGraphs:
         self._features = model.features[torch.from_numpy(batch.labels.astype(np.int64)).to(model.device)]
 
     def margin(self, weights: Tensor, *, degrees_follow: bool = True) -> Tensor:
+        """Logarithm of the odds of accept of every graph, `[B]`, given a weight of each undirected edge, `[M]`.
+
+        With `degrees_follow` gradients also pass through the degrees that normalise messages; a user's module ignores it.
+        """
         weights = weights.to(self._edges.device).index_select(0, self._edges)
         with _frozen(self._model):
             logits = self._model.logits(self._features, self._graphs.weighted(weights, degrees_follow=degrees_follow))
         return (logits[:, 1] - logits[:, 0]).cpu()
 
     def node_states(self) -> Tensor:
+        """States of the nodes before pooling, all weights 1, `[N, C]`, without gradients."""
         with evaluation_mode(self._model):
             return self._model.node_states(self._features, self._graphs).cpu()
 
@@ -123,13 +102,12 @@ class _ModuleGraphs:
         return states[-1]
 
 
-def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:
-    """Refuse a classifier that ignores edge weights, or that scores weights of 1 unlike no weights.
+WeightedGraphs = _NetworkGraphs | _ModuleGraphs
+"""A batch of graphs whose edges can be weighted. Made by `weighted_graphs`."""
 
-    Args:
-        classifier: The classifier.
-        batch: Graphs to test it on; graphs without edges show nothing.
-    """
+
+def check_edge_weights(classifier: Classifier, batch: GraphBatch) -> None:
+    """Refuse a classifier that ignores edge weights, or that scores weights of 1 unlike no weights; graphs without edges show nothing."""
     graphs = weighted_graphs(classifier, batch)
     if len(batch.edges) == 0:
         return

@@ -25,14 +25,7 @@ class NodeMapping:
 
 
 def map_nodes(source: Graph, target: Graph, *, sweeps: int = SWEEPS, seed: int = 0) -> NodeMapping:
-    """A cheap mapping between two graphs: unit costs, edge labels ignored.
-
-    Args:
-        source: The graph G that edits start from.
-        target: The graph H they lead to.
-        sweeps: Swaps tried by the annealing, per pair of nodes.
-        seed: Seed of the annealing.
-    """
+    """A cheap mapping from the graph G that edits start from to the graph H they lead to: unit costs, edge labels ignored."""
     return map_pairs([(source, target)], sweeps=sweeps, seed=seed)[0]
 
 
@@ -75,12 +68,8 @@ def _places(image: LongArray, larger: Graph | None) -> IntArray:
 def edit_path(source: Graph, target: Graph, places: npt.ArrayLike) -> EditPath:
     """Edits, in node ids of `source`, that turn it into a graph isomorphic to `target` by the given mapping.
 
-    A leaf goes with its edge, and a new node comes with one, wherever possible (each costs 2).
-
-    Args:
-        source: The graph to start from.
-        target: The graph to reach.
-        places: Position in `target` of each node of `source`, -1 for a deleted one, `[n]`; some node must stay.
+    A leaf goes with its edge, and a new node comes with one, wherever possible (each costs 2). `places` are positions in `target` of the nodes of `source`,
+    -1 for a deleted one, `[n]`; some node must stay.
     """
     image = np.asarray(places)
     kept = image[image != -1]

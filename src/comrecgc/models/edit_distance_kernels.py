@@ -124,17 +124,10 @@ def adjacency(side):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def complete(image, num_left, num_right):  # type: ignore[no-untyped-def]
     """A permutation of the right nodes that starts with the images of the left ones."""
-    full = np.empty(num_right, dtype=np.int64)
     used = np.zeros(num_right, dtype=np.bool_)
     for i in range(num_left):
-        full[i] = image[i]
         used[image[i]] = True
-    place = num_left
-    for k in range(num_right):
-        if not used[k]:
-            full[place] = k
-            place += 1
-    return full
+    return np.concatenate((image[:num_left], np.flatnonzero(~used)))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -261,28 +254,18 @@ def grow_mapping(left, right, joined):  # type: ignore[no-untyped-def]
 def _grow(left, right, unlike, i, k):  # type: ignore[no-untyped-def]
     """Send `i` to `k`, then again and again the pair that gains most now."""
     score = -unlike
-    image = np.full(len(left.labels), -1, dtype=np.int64)
-    taken = np.zeros(len(right.labels), dtype=np.bool_)
+    image = np.empty(len(left.labels), dtype=np.int64)
     for step in range(len(left.labels)):
         if step > 0:
-            i, k = _best_cell(score, image, taken)
+            cell = np.argmax(score)
+            i, k = cell // len(right.labels), cell % len(right.labels)
         image[i] = k
-        taken[k] = True
+        score[i, :] = -np.inf
+        score[:, k] = -np.inf
         for a in range(left.ptr[i], left.ptr[i + 1]):
             for b in range(right.ptr[k], right.ptr[k + 1]):
                 score[left.head[a], right.head[b]] += 2.0
     return image
-
-
-@numba.njit(cache=True, nogil=True)
-def _best_cell(score, image, taken):  # type: ignore[no-untyped-def]
-    best, row, column = -np.inf, -1, -1
-    for i in range(score.shape[0]):
-        if image[i] == -1:
-            for k in range(score.shape[1]):
-                if not taken[k] and score[i, k] > best:
-                    best, row, column = score[i, k], i, k
-    return row, column
 
 
 @numba.njit(cache=True, nogil=True)

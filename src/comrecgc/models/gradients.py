@@ -29,8 +29,9 @@ Float32Array = npt.NDArray[np.float32]
 Targets = LongArray | npt.NDArray[np.float64]
 """Classes, or numbers."""
 Pull = Callable[[Float32Array], Float32Array]
-Edges = tuple[npt.NDArray[Any], ...]
-"""Neighbours, their pointers, own rows, and the weights `row`, `col`, `diagonal`: the first arguments of `gather`."""
+Arrays = tuple[npt.NDArray[Any], ...]
+Edges = tuple[Arrays, Arrays]
+"""Neighbours, their pointers and own rows; and the weights `row`, `col`, `diagonal`: the first arguments of `gather`."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -169,7 +170,7 @@ class Backprop:
     def _edges(self, degrees: LongArray, states: Round) -> Edges:
         row, col, diagonal = self._weights_of_degree
         weights = (row[states.degrees], col[degrees], diagonal[states.degrees])
-        return (states.neighbours, states.neighbour_ptr, states.own, *weights)
+        return (states.neighbours, states.neighbour_ptr, states.own), weights
 
 
 # The last bias of each layer. The batch norm that follows takes it away again: its gradient is 0 and it never moves.
@@ -216,12 +217,12 @@ class _Block:
 
 def _gcn(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
     sent, pull_linear = block.linear("lin.weight", x)
-    out, pull_gather = _gather(sent, edges)
-    return out, lambda grad: pull_linear(pull_gather(grad))
+    out, pull_gather = _gather(sent, sent, edges)
+    return out, lambda grad: pull_linear(pull_gather(grad)[0])
 
 
 def _gin(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
-    gathered, pull_gather = _gather(x, edges)
+    gathered, pull_gather = _gather(x, x, edges)
     middle, pull_inner = block.linear("nn.0.weight", gathered)
     training_kernels.add_relu(middle, block.values["nn.0.bias"])
     out, pull_outer = block.linear("nn.2.weight", middle)
@@ -229,7 +230,7 @@ def _gin(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pu
     def pull(grad: Float32Array) -> Float32Array:
         grad = pull_outer(grad)
         training_kernels.add_relu_backward(middle, grad, block.slopes["nn.0.bias"])
-        return pull_gather(pull_inner(grad))
+        return pull_gather(pull_inner(grad))[0]
 
     return out, pull
 
@@ -237,12 +238,10 @@ def _gin(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pu
 def _sage(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
     sent, pull_sent = block.linear("lin_l.weight", x)
     kept, pull_kept = block.linear("lin_r.weight", x)
-    out = np.empty((len(edges[2]), sent.shape[1]), dtype=x.dtype)
-    training_kernels.gather(*edges, sent, kept, out)
+    out, pull_gather = _gather(sent, kept, edges)
 
     def pull(grad: Float32Array) -> Float32Array:
-        grad_sent, grad_kept = np.zeros_like(sent), np.zeros_like(kept)
-        training_kernels.gather_backward(*edges, grad, grad_sent, grad_kept)
+        grad_sent, grad_kept = pull_gather(grad)
         return pull_sent(grad_sent) + pull_kept(grad_kept)
 
     return out, pull
@@ -251,15 +250,16 @@ def _sage(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, P
 def _gat(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
     x, pull_linear = block.linear("lin.weight", x)
     sides = [(block.values[name].reshape(-1), block.slopes[name].reshape(-1)) for name in ("att_src", "att_dst")]
-    scores = [x @ vector for vector, _ in sides]
-    alpha, self_alpha = np.empty(len(edges[0]), dtype=x.dtype), np.empty(len(edges[2]), dtype=x.dtype)
-    out = np.empty((len(edges[2]), x.shape[1]), dtype=x.dtype)
-    saved = (*edges[:3], x, *scores, np.float32(LEAKY_SLOPE), alpha, self_alpha)
+    scores = tuple(x @ vector for vector, _ in sides)
+    neighbours, _, own = edges[0]
+    alphas = (np.empty(len(neighbours), dtype=x.dtype), np.empty(len(own), dtype=x.dtype))
+    out = np.empty((len(own), x.shape[1]), dtype=x.dtype)
+    saved = (edges[0], x, scores, np.float32(LEAKY_SLOPE), alphas)
     training_kernels.attend(*saved, out)
 
     def pull(grad: Float32Array) -> Float32Array:
-        grad_x, grad_scores = np.zeros_like(x), [np.zeros_like(score) for score in scores]
-        training_kernels.attend_backward(*saved, grad, grad_x, *grad_scores)
+        grad_x, grad_scores = np.zeros_like(x), tuple(np.zeros_like(score) for score in scores)
+        training_kernels.attend_backward(*saved, grad, grad_x, grad_scores)
         for (vector, slope), grad_score in zip(sides, grad_scores, strict=True):
             np.matmul(grad_score, x, out=slope)
             grad_x += np.multiply.outer(grad_score, vector)
@@ -268,15 +268,18 @@ def _gat(block: _Block, x: Float32Array, edges: Edges) -> tuple[Float32Array, Pu
     return out, pull
 
 
-def _gather(x: Float32Array, edges: Edges) -> tuple[Float32Array, Pull]:
-    """What each state receives and keeps of `x`."""
-    out = np.empty((len(edges[2]), x.shape[1]), dtype=x.dtype)
-    training_kernels.gather(*edges, x, x, out)
+def _gather(
+    x: Float32Array, y: Float32Array, edges: Edges
+) -> tuple[Float32Array, Callable[[Float32Array], tuple[Float32Array, Float32Array]]]:
+    """What each state receives of `x` and keeps of `y`; where these are one, so is what is pulled back."""
+    out = np.empty((len(edges[0][2]), x.shape[1]), dtype=x.dtype)
+    training_kernels.gather(*edges, x, y, out)
 
-    def pull(grad: Float32Array) -> Float32Array:
-        result = np.zeros_like(x)
-        training_kernels.gather_backward(*edges, grad, result, result)
-        return result
+    def pull(grad: Float32Array) -> tuple[Float32Array, Float32Array]:
+        grad_x = np.zeros_like(x)
+        grad_y = grad_x if y is x else np.zeros_like(y)
+        training_kernels.gather_backward(*edges, grad, grad_x, grad_y)
+        return grad_x, grad_y
 
     return out, pull
 
@@ -298,11 +301,9 @@ class _NormRelu:
     """Batch norm, then ReLU, and the running moments of the model's own norm."""
 
     def __init__(self, norm: torch.nn.Module, block: _Block, bias_before: Float32Array) -> None:
-        assert isinstance(norm, BatchNorm1d)
-        assert norm.running_mean is not None
-        assert norm.running_var is not None
-        assert norm.momentum is not None
-        self.running_mean, self.running_var = norm.running_mean.numpy(), norm.running_var.numpy()
+        assert isinstance(norm, BatchNorm1d) and norm.momentum is not None  # noqa: PT018
+        moments = dict(norm.named_buffers())
+        self.running_mean, self.running_var = moments["running_mean"].numpy(), moments["running_var"].numpy()
         self.eps, self.momentum, self.block, self.bias_before = norm.eps, norm.momentum, block, bias_before
 
     def __call__(self, x: Float32Array, counts: LongArray) -> tuple[Float32Array, Pull]:

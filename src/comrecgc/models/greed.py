@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -21,22 +22,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
+from comrecgc import run
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph, GraphBatch, pointers
 from comrecgc.models.edit_distance import SWEEPS
 from comrecgc.models.greed_pairs import KINDS, LabelledGroups, PairGenerator
-from comrecgc.models.networks import GraphTensors
-from comrecgc.run import (
-    Engine,
-    LocalEngine,
-    Progress,
-    check_alphabet,
-    load_checked,
-    load_model,
-    one_thread,
-    save_weights,
-    writing_weights,
-)
+from comrecgc.models.networks import GraphTensors, evaluation_mode
+from comrecgc.models.training import CachedModel, ModelFile, data_fingerprint
+from comrecgc.run import Engine, LocalEngine, Progress, save_weights
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -77,15 +71,7 @@ def as_embedder(embedder: Embedder | Callable[[Sequence[Graph]], Any]) -> Embedd
 
 
 class Greed(nn.Module):
-    """The embedding network; names of its parameters are those of the released checkpoints.
-
-    Args:
-        num_labels: Size of the node label alphabet.
-        num_layers: Number of GIN layers.
-        width: Width of every layer.
-        output_width: Width of the embedding.
-        head_widths: Widths of the head's hidden layers; `(width,)` by default, as released.
-    """
+    """The embedding network; names of its parameters are those of the released checkpoints. `head_widths` are those of the head's hidden layers."""
 
     def __init__(
         self,
@@ -98,20 +84,12 @@ class Greed(nn.Module):
     ) -> None:
         super().__init__()
         head_widths = (width,) if head_widths is None else head_widths
-        for name, value in (
-            ("num_labels", num_labels),
-            ("num_layers", num_layers),
-            ("width", width),
-            ("output_width", output_width),
-            ("head_widths", min(head_widths, default=1)),
-        ):
+        sizes = {"num_labels": num_labels, "num_layers": num_layers, "width": width, "output_width": output_width}
+        for name, value in {**sizes, "head_widths": min(head_widths, default=1)}.items():
             if value < 1:
                 raise InputError(f"{name} must be at least 1 (got {value})")
-        self.num_labels = num_labels
-        self.num_layers = num_layers
-        self.width = width
-        self.output_width = output_width
-        self.head_widths = head_widths
+        self.num_labels, self.num_layers, self.width = num_labels, num_layers, width
+        self.output_width, self.head_widths = output_width, head_widths
         self.facts: dict[str, Any] = {}  # facts from its file
         self.pre = nn.Linear(num_labels, width)
         self.convs = nn.ModuleList(GINLayer(width) for _ in range(num_layers))
@@ -135,27 +113,15 @@ class Greed(nn.Module):
         return result
 
     def embed(self, batch: GraphBatch, *, max_nodes: int = 100_000) -> FloatArray:
-        """Embedding of every graph as an array, `[B, output_width]`.
-
-        Args:
-            batch: The graphs.
-            max_nodes: Nodes in one forward pass, which bounds memory; a single larger graph still passes alone.
-        """
+        """Embedding of every graph as an array, `[B, output_width]`; `max_nodes` of one forward pass bound memory, and a single larger graph passes alone."""
         if len(batch.labels) and batch.labels.max() >= self.num_labels:
             raise InputError(f"The embedder knows labels 0…{self.num_labels - 1} (got label {batch.labels.max()})")
         if (batch.node_counts() == 0).any():
             raise InputError(f"A graph needs at least one node (got none in graph {int(batch.node_counts().argmin())})")
         device = self.pre.weight.device
-        was_training = self.training
-        self.eval()
-        try:
-            with torch.inference_mode():
-                rows = [
-                    self(GraphTensors.from_batch(part, device)).float().cpu().numpy()
-                    for part in batch.chunks(max_nodes)
-                ]
-        finally:
-            self.train(was_training)
+        with evaluation_mode(self):
+            parts = (GraphTensors.from_batch(part, device) for part in batch.chunks(max_nodes))
+            rows = [self(part).float().cpu().numpy() for part in parts]
         return np.concatenate(rows) if rows else np.zeros((0, self.output_width), dtype=np.float32)
 
 
@@ -191,13 +157,12 @@ def load_embedder(path: str | Path, *, label_names: Sequence[str] | None = None)
         label_names: Names of the data's node labels; an embedder for another alphabet is refused.
     """
     path = Path(path)
-    state, facts = load_model(path, kind=KIND)
+    state, facts = run.load_model(path, kind=KIND)
     state = {name.removeprefix("embed_model."): tensor for name, tensor in state.items()}
-    sizes = _sizes(state, path)
-    model = load_checked(lambda: Greed(**sizes), state, path, "GREED embedder")
-    check_alphabet(path, facts, model.num_labels, label_names)
+    model = run.load_checked(partial(Greed, **_sizes(state, path)), state, path, "GREED embedder")
+    run.check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
-    return model.eval()
+    return model
 
 
 def _sizes(state: dict[str, Tensor], path: Path) -> dict[str, Any]:
@@ -328,18 +293,14 @@ def train_embedder(
         name: str, indices: npt.NDArray[np.intp], generator: PairGenerator, by: float | None
     ) -> LabelledGroups:
         """Labelled groups of some graphs, as many as can be made by a deadline."""
-        return generator.generate(
-            [graphs[i] for i in indices],
-            num_labels,
-            seed=training.seed,
-            progress=lambda what, done, total, word: report(f"{what}, {name}", done, total, word),
-            deadline=by,
-        )
+        some = [graphs[i] for i in indices]
+        said: Progress = lambda what, *rest: report(f"{what}, {name}", *rest)
+        return generator.generate(some, num_labels, seed=training.seed, progress=said, deadline=by)
 
-    with writing_weights(out):
+    with run.writing_weights(out):
         groups = groups_of("train", train, training.generator(engine), labelled_by)
         cut_short = labelled_by is not None and time.monotonic() >= labelled_by
-        with one_thread():
+        with run.one_thread():
             model, is_whole = _Fit(training, num_labels, groups, report).run(fitted_by)
         measured = groups_of("test", test, _measured(training, engine), measured_by)
         model.facts = {
@@ -390,20 +351,15 @@ class _Fit:
     """The optimisation."""
 
     def __init__(self, training: EmbedderTraining, num_labels: int, groups: LabelledGroups, progress: Progress) -> None:
-        self.training = training
-        self.groups = groups
-        self.progress = progress
+        self.training, self.groups, self.progress = training, groups, progress
         self.distances = torch.from_numpy(groups.distances)
         self.pools = [groups.of_kind(kind) for kind in KINDS]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(training.seed)
             self.model = Greed(
-                num_labels,
-                num_layers=training.num_layers,
-                width=training.width,
-                output_width=training.width,
+                num_labels, num_layers=training.num_layers, width=training.width, output_width=training.width,
                 head_widths=training.head_widths,
-            )
+            )  # fmt: skip
         self.optimiser = torch.optim.AdamW(
             self.model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
         )
@@ -479,3 +435,32 @@ def settings(training: EmbedderTraining) -> dict[str, Any]:
     """The settings that determine the result: all but the number of jobs."""
     names = [name for name in training.__dataclass_fields__ if name != "jobs"]
     return {name: getattr(training, name) for name in names}
+
+
+def obtain_embedder(
+    dataset: GraphDataset,
+    path: Path | None,
+    folder: Path,
+    *,
+    training: EmbedderTraining,
+    engine: Engine | None = None,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Greed, ModelFile]:
+    """Load an embedder from a file, or train one on the dataset unless the cache has it; the run folder gets a copy of what was trained."""
+    if path is not None:
+        return load_embedder(path, label_names=dataset.label_names), ModelFile.of(path, folder)
+    about = {"dataset": dataset.name, "label_names": list(dataset.label_names)}
+
+    def report(what: str, done: int, total: int, word: str) -> None:
+        if progress is not None:
+            progress(f"embedder: {what}", done, total, word)
+
+    def train(out: Path | None, facts: dict[str, Any]) -> Greed:
+        how: dict[str, Any] = {"progress": report, "deadline": deadline, "engine": engine}
+        return train_embedder(dataset.graphs, dataset.num_labels, training, out=out, facts=about | facts, **how)
+
+    key = [data_fingerprint(dataset, with_classes=False), settings(training)]
+    return CachedModel.of(f"{dataset.name}-greed", key).copied(
+        folder / "embedder.safetensors", load_embedder, train, deadline
+    )

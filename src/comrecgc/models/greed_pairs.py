@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+from math import comb
 from typing import TypeVar
 
 import numpy as np
@@ -63,6 +64,16 @@ class LabelledGroups:
         return np.flatnonzero(self.kinds == KINDS.index(kind))
 
 
+@dataclass(frozen=True)
+class _Group:
+    """Some graphs, and of every two of them the cost, and the mapping where it was solved."""
+
+    kind: str
+    graphs: list[Graph]
+    costs: Sequence[int] = ()
+    mappings: Sequence[NodeMapping] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairGenerator:
     """Number and size of the groups of each kind."""
@@ -92,37 +103,22 @@ class PairGenerator:
             None if deadline is None else started + share * (deadline - started) for share in (0.25, 0.85)
         )
         rng = np.random.default_rng([seed, 1])
-        members: list[list[Graph]] = []
-        kinds: list[int] = []
-        for kind, groups in (
-            ("far", self._far(graphs, rng)),
-            ("near", self._near(graphs, rng, drawn_by)),
-            ("chain", self._chains(graphs, num_labels, rng, drawn_by)),
-        ):
-            members += groups
-            kinds += [KINDS.index(kind)] * len(groups)
-        pairs = [list(combinations(range(len(group)), 2)) for group in members]
-        labels = self._labels(members, pairs, seed, progress, labelled_by)
-        members, kinds, pairs = ([column[g] for g in labels] for column in (members, kinds, pairs))  # type: ignore[assignment]
-        mappings = list(labels.values())
-        paths, path_pairs, path_costs = self._paths(members, kinds, pairs, mappings, rng, deadline)
-        members += paths
-        kinds += [KINDS.index("path")] * len(paths)
-        costs = [[mapping.cost for mapping in group] for group in mappings]
-        return _pack(members, kinds, pairs + path_pairs, costs + path_costs)
+        drawn = {
+            "far": self._far(graphs, rng),
+            "near": self._near(graphs, rng, drawn_by),
+            "chain": self._chains(graphs, num_labels, rng, drawn_by),
+        }
+        groups = [_Group(kind, some) for kind, found in drawn.items() for some in found]
+        labelled = self._labelled(groups, seed, progress, labelled_by)
+        return _pack([*labelled, *self._paths(labelled, rng, deadline)])
 
-    def _labels(
-        self,
-        groups: list[list[Graph]],
-        pairs: list[list[tuple[int, int]]],
-        seed: int,
-        progress: Progress | None,
-        deadline: float | None,
-    ) -> dict[int, list[NodeMapping]]:
-        """Edit distances of the pairs of each group; groups come in random order, so that a deadline leaves some of each kind."""
+    def _labelled(
+        self, groups: list[_Group], seed: int, progress: Progress | None, deadline: float | None
+    ) -> list[_Group]:
+        """Groups with the edit distances of their pairs; they are solved in random order, so that a deadline leaves some of each kind."""
         order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
-        flat = [(groups[g][i], groups[g][j]) for g in order for i, j in pairs[g]]
-        ptr = pointers([len(pairs[g]) for g in order])
+        flat = [pair for g in order for pair in combinations(groups[g].graphs, 2)]
+        ptr = pointers([comb(len(groups[g].graphs), 2) for g in order])
         size = _PAIRS if deadline is None else _PAIRS_IN_A_HURRY
         blocks = (flat[start : start + size] for start in range(0, len(flat), size))
         solved: list[NodeMapping] = []
@@ -132,7 +128,7 @@ class PairGenerator:
             if progress is not None:
                 progress("edit distances", len(solved), len(flat), "")
         done = {g: solved[ptr[k] : ptr[k + 1]] for k, g in enumerate(order) if ptr[k + 1] <= len(solved)}
-        return {g: done[g] for g in sorted(done)}
+        return [replace(groups[g], mappings=done[g], costs=[mapping.cost for mapping in done[g]]) for g in sorted(done)]
 
     def _far(self, graphs: Sequence[Graph], rng: np.random.Generator) -> list[list[Graph]]:
         size = min(self.far_size, len(graphs))
@@ -155,34 +151,25 @@ class PairGenerator:
         starts = rng.integers(0, len(graphs), self.num_chains)
         return [random_chain(graphs[start], num_labels, self.chain_size, rng) for start in _until(starts, deadline)]
 
-    def _paths(
-        self,
-        members: list[list[Graph]],
-        kinds: list[int],
-        pairs: list[list[tuple[int, int]]],
-        mappings: list[list[NodeMapping]],
-        rng: np.random.Generator,
-        deadline: float | None,
-    ) -> tuple[list[list[Graph]], list[list[tuple[int, int]]], list[list[int]]]:
+    def _paths(self, groups: list[_Group], rng: np.random.Generator, deadline: float | None) -> list[_Group]:
         """Groups of the graphs on edit paths, with the costs between them."""
         solved = [
-            (members[g][i], members[g][j], mapping)
-            for g, kind in enumerate(kinds)
-            if KINDS[kind] in ("far", "near")
-            for (i, j), mapping in zip(pairs[g], mappings[g], strict=True)
+            (*pair, mapping)
+            for group in groups
+            if group.kind in ("far", "near")
+            for pair, mapping in zip(combinations(group.graphs, 2), group.mappings, strict=True)
             if mapping.cost >= 3
         ]
         chosen = rng.permutation(len(solved))[: self.num_paths]
-        groups, group_pairs, distances = [], [], []
+        paths = []
         for index in _until(chosen, deadline):
             first, second, mapping = solved[index]
             stations = path_graphs(first, edit_path(first, second, mapping.places))
             costs = path_costs(stations)
             kept = np.unique(np.linspace(0, len(stations) - 1, min(len(stations), 12)).round().astype(int))
-            group_pairs.append(list(combinations(range(len(kept)), 2)))
-            distances.append([costs[kept[j]] - costs[kept[i]] for i, j in group_pairs[-1]])
-            groups.append([stations[i].fresh() for i in kept])
-        return groups, group_pairs, distances
+            between = [costs[j] - costs[i] for i, j in combinations(kept, 2)]
+            paths.append(_Group("path", [stations[i].fresh() for i in kept], between))
+        return paths
 
 
 def _solve(asked: tuple[int, int], pairs: list[tuple[Graph, Graph]]) -> list[NodeMapping]:
@@ -225,22 +212,19 @@ def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) ->
             return
 
 
-def _pack(
-    members: list[list[Graph]], kinds: list[int], pairs: list[list[tuple[int, int]]], distances: Sequence[Sequence[int]]
-) -> LabelledGroups:
-    group_ptr = pointers([len(group) for group in members])
-    shifted = [
-        np.array(group, dtype=np.int64).reshape(-1, 2) + start for group, start in zip(pairs, group_ptr, strict=False)
-    ]
+def _pack(groups: list[_Group]) -> LabelledGroups:
+    ptr = pointers([len(group.graphs) for group in groups])
+    pairs = [pair for start, stop in pairwise(ptr.tolist()) for pair in combinations(range(start, stop), 2)]
+    plain = (
+        Graph.assemble(graph.labels, graph.edges, None, graph.ids, graph.next_id)
+        for group in groups
+        for graph in group.graphs
+    )
     return LabelledGroups(
-        graphs=GraphBatch.from_graphs(
-            Graph.assemble(graph.labels, graph.edges, None, graph.ids, graph.next_id)
-            for group in members
-            for graph in group
-        ),
-        group_ptr=group_ptr,
-        pair_ptr=pointers([len(group) for group in pairs]),
-        pairs=np.concatenate(shifted),
-        distances=np.array([cost for group in distances for cost in group], dtype=np.float32),
-        kinds=np.array(kinds, dtype=np.int8),
+        graphs=GraphBatch.from_graphs(plain),
+        group_ptr=ptr,
+        pair_ptr=pointers([len(group.costs) for group in groups]),
+        pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        distances=np.array([cost for group in groups for cost in group.costs], dtype=np.float32),
+        kinds=np.array([KINDS.index(group.kind) for group in groups], dtype=np.int8),
     )

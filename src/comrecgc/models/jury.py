@@ -50,48 +50,37 @@ class Kind:
 
     name: str  # what it is called
     radius: int  # largest radius of the neighbourhoods that it counts
-    make: Callable[[int], Any]  # a new model, by a seed
+    model: str  # its name in scikit-learn
+    options: dict[str, Any]
 
-
-def linear_kind(name: str, radius: int, model: str, **options: Any) -> Kind:
-    """A linear model of scikit-learn on scaled counts."""
-
-    def make(_: int) -> Any:
-        from sklearn import linear_model
+    def make(self, seed: int) -> Any:
+        """A new model: trees, or a linear one on scaled counts."""
+        from sklearn import ensemble, linear_model
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import MaxAbsScaler
 
-        return make_pipeline(MaxAbsScaler(), getattr(linear_model, model)(**options))
-
-    return Kind(name, radius, make)
-
-
-def tree_kind(name: str, radius: int, model: str, **options: Any) -> Kind:
-    """Trees of scikit-learn."""
-
-    def make(seed: int) -> Any:
-        from sklearn import ensemble
-
-        return getattr(ensemble, model)(random_state=seed, **options)
-
-    return Kind(name, radius, make)
+        if hasattr(ensemble, self.model):
+            return getattr(ensemble, self.model)(random_state=seed, **self.options)
+        return make_pipeline(MaxAbsScaler(), getattr(linear_model, self.model)(**self.options))
 
 
 BOOSTING: dict[str, Any] = {"learning_rate": 0.15, "max_leaf_nodes": 15, "min_samples_leaf": 5}
 _LOGISTIC: dict[str, Any] = {"C": 3.0, "class_weight": "balanced", "max_iter": 300}
 _FOREST: dict[str, Any] = {"n_estimators": _TREES, "class_weight": "balanced_subsample"}
 
+_BALANCED: dict[str, Any] = {"class_weight": "balanced"}
+
 CHOOSING = (
-    linear_kind("logistic regression", 1, "LogisticRegression", **_LOGISTIC),
-    tree_kind("random forest", 1, "RandomForestClassifier", **_FOREST),
-    tree_kind("boosted trees", 1, "HistGradientBoostingClassifier", max_iter=_TREES, class_weight="balanced", **BOOSTING),
-)  # fmt: skip
+    Kind("logistic regression", 1, "LogisticRegression", _LOGISTIC),
+    Kind("random forest", 1, "RandomForestClassifier", _FOREST),
+    Kind("boosted trees", 1, "HistGradientBoostingClassifier", {"max_iter": _TREES} | _BALANCED | BOOSTING),
+)
 """Kinds that estimate the truth of every result, by which recourses are chosen."""
 
 REPORTING = (
-    linear_kind("logistic regression of wider neighbourhoods", 2, "LogisticRegression", **_LOGISTIC),
-    tree_kind("extra trees", 1, "ExtraTreesClassifier", n_estimators=_TREES, class_weight="balanced"),
-    tree_kind("random forest of wider neighbourhoods", 2, "RandomForestClassifier", **_FOREST),
+    Kind("logistic regression of wider neighbourhoods", 2, "LogisticRegression", _LOGISTIC),
+    Kind("extra trees", 1, "ExtraTreesClassifier", {"n_estimators": _TREES} | _BALANCED),
+    Kind("random forest of wider neighbourhoods", 2, "RandomForestClassifier", _FOREST),
 )
 """Kinds that take no part in any choice, and are asked about what is shown."""
 
@@ -106,30 +95,17 @@ class Juror:
     unseen: FloatArray  # answers for the data, `[n]`, each by the copy that was not trained on the graph
     skill: float  # how good these are: balanced accuracy, or the share of the variance of numbers
 
-    def probability(self, batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
-        """Its answer for each graph, `[B]`; `folds` are the parts that they come from."""
-        return answer_by_fold(self.models, self.counts.count(batch), folds)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Jury:
-    """Members that choose and members that report.
+    """Members that choose and members that report."""
 
-    Args:
-        choosing: Members by which recourses are chosen.
-        reporting: Members that take no part in a choice.
-        folds: The part of the data that each graph belongs to, `[n]`.
-        targets: What they were trained on, `[n]`: which graphs have the class accept, or numbers.
-        places: Place in that data of each graph of a larger dataset, `[total]`; None where both are the same.
-        guests: Models that the user brings; they report too.
-    """
-
-    choosing: tuple[Juror, ...]
-    reporting: tuple[Juror, ...]
-    folds: npt.NDArray[np.int64]
-    targets: npt.NDArray[Any]
-    places: npt.NDArray[np.int64] | None = None
-    guests: tuple[Classifier, ...] = ()
+    choosing: tuple[Juror, ...]  # members by which recourses are chosen
+    reporting: tuple[Juror, ...]  # members that take no part in a choice
+    folds: npt.NDArray[np.int64]  # the part of the data that each graph belongs to, `[n]`
+    targets: npt.NDArray[Any]  # what they were trained on, `[n]`: which graphs have the class accept, or numbers
+    places: npt.NDArray[np.int64] | None = None  # place in that data of each graph of a larger dataset, `[total]`
+    guests: tuple[Classifier, ...] = ()  # models that the user brings; they report too
 
     def spread(self, places: npt.NDArray[np.int64], total: int) -> Self:
         """The same for a sample of a larger dataset, whose graphs are known by their places in it."""
@@ -138,43 +114,29 @@ class Jury:
         return replace(self, folds=np.where(np.isin(np.arange(total), places), self.folds[within], 0), places=within)
 
     @cached_property
-    def _choosing_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in self.choosing], self.targets)
-
-    @cached_property
-    def _reporting_stack(self) -> Stack:
-        return Stack.of([member.unseen for member in self.reporting], self.targets)
+    def _stacks(self) -> tuple[Stack, Stack]:
+        """Of members that choose, and of members that report."""
+        ours, theirs = ([member.unseen for member in some] for some in (self.choosing, self.reporting))
+        return Stack.of(ours, self.targets), Stack.of(theirs, self.targets)
 
     def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64], starts: FloatArray | None = None) -> FloatArray:
         """How likely each graph truly is of the class accept, according to the members that choose, `[B]`.
 
-        Args:
-            batch: The graphs.
-            folds: The part of the data that each was made from, `[B]`.
-            starts: What a jury for numbers knows of the graphs that they were made from; classes need nothing.
+        `folds` are the parts of the data that each was made from, `[B]`; `starts` is for a jury for numbers.
         """
         del starts
-        return self._choosing_stack.probability(ask_members(self.choosing, batch, folds))
+        return self._stacks[0].probability(ask_members(self.choosing, batch, folds))
 
     def report(
         self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = (), known: FloatArray | None = None
     ) -> JuryReport:  # fmt: skip
-        """What is to be said of results that are shown.
-
-        Args:
-            before: The inputs.
-            after: What each became.
-            folds: The part of the data that each belongs to, `[B]`.
-            others: Further models that took no part in the choice.
-            known: What was measured of them; classes need nothing.
-        """
+        """What is to be said of inputs and what each became; `others` are further models that took no part in the choice, `known` is for a jury for numbers."""
         del known
         said = ask_members((*self.choosing, *self.reporting), after, folds)
         earlier = ask_members(self.reporting, before, folds)
         chose, later = said[:, : len(self.choosing)], said[:, len(self.choosing) :]
         # The estimate that chose is too high for what it chose. Where the others do not share it, hardly anything is left of the harmonic mean.
-        ours, theirs = self._choosing_stack.probability(chose), self._reporting_stack.probability(later)
-        expected = 2 * ours * theirs / np.maximum(ours + theirs, 1e-9)
+        expected = harmonic_mean(self._stacks[0].probability(chose), self._stacks[1].probability(later))
         for model in (*self.guests, *others):
             earlier = np.c_[earlier, model.accept_probability(before)]
             later = np.c_[later, model.accept_probability(after)]
@@ -195,19 +157,18 @@ class Jury:
         return f"{chose} choose; {took_no_part} took no part and report"
 
 
+def harmonic_mean(ours: FloatArray, theirs: FloatArray) -> FloatArray:
+    """Hardly anything is left of it where the two do not agree."""
+    return np.asarray(2 * ours * theirs / np.maximum(ours + theirs, 1e-9))
+
+
 @dataclass(frozen=True, eq=False)
 class JuryReport:
-    """What a jury says of some results.
+    """What a jury says of some results."""
 
-    Args:
-        expected: How likely each truly is of the class accept: the harmonic mean of what members that chose and members that did not say, `[B]`.
-        heard: Which reporting members reject the input, so that their word counts, `[B, m]`.
-        agree: Which of those accept the result, `[B, m]`.
-    """
-
-    expected: FloatArray
-    heard: npt.NDArray[np.bool_]
-    agree: npt.NDArray[np.bool_]
+    expected: FloatArray  # how likely each is of the class accept: harmonic mean of members that chose and that did not, `[B]`
+    heard: npt.NDArray[np.bool_]  # which reporting members reject the input, so that their word counts, `[B, m]`
+    agree: npt.NDArray[np.bool_]  # which of those accept the result, `[B, m]`
 
     @property
     def confirmed(self) -> npt.NDArray[np.bool_]:
@@ -265,13 +226,7 @@ def train_jury(
 ) -> tuple[Jury | None, str]:
     """Train a jury on the classes of some graphs, and a sentence on it; None and the reason where that cannot be.
 
-    Args:
-        dataset: Graphs with their classes.
-        has_classes: Whether the classes are true ones.
-        seed: Of the parts of the data and of the trees.
-        jobs: Copies trained at a time; the jury does not depend on it.
-        deadline: When to give up, in seconds of `time.monotonic`.
-        progress: Called after each member.
+    `has_classes` tells whether the classes are true ones; `deadline` is in seconds of `time.monotonic`. The jury does not depend on `jobs`.
     """
     accepted = np.asarray(dataset.classes) == 1
     fewest = int(min(accepted.sum(), (~accepted).sum()))
@@ -350,9 +305,8 @@ def train_copies(
             return kind.make(seed).fit(table[rows], accepted[rows])
 
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # threads share the filters: what scikit-learn silences in one, it would utter in another
+        # Threads share the filters: what scikit-learn silences in one, it would utter in another.
+        warnings.simplefilter("ignore")
         with ThreadPoolExecutor(max(1, jobs)) as pool:
             return tuple(pool.map(train, range(NUM_FOLDS)))
 
@@ -523,13 +477,7 @@ def smallest_rings(neighbours, ptr, most):  # type: ignore[no-untyped-def]
     """
     num = len(ptr) - 1
     found = np.zeros(num, np.int32)
-    seen, depth, branch, parent = (
-        np.full(num, -1),
-        np.zeros(num, np.int64),
-        np.zeros(num, np.int64),
-        np.zeros(num, np.int64),
-    )
-    queue = np.empty(num, np.int64)
+    seen, depth, branch, parent, queue = np.full((5, num), -1)
     for root in range(num):
         best, head, tail = most + 1, 0, 1
         queue[0], seen[root], depth[root], parent[root] = root, root, 0, -1

@@ -12,8 +12,9 @@ import numpy as np
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import GraphBatch
-from comrecgc.models.adapter import choose_output, find_output, model_device, model_parameters, trial_graphs
-from comrecgc.models.classifier import FloatArray, ScoreReading, as_scores, check_labels
+from comrecgc.models import classifier as base
+from comrecgc.models.adapter import trial_graphs
+from comrecgc.models.classifier import FloatArray, ScoreReading, as_scores, check_labels, choose_output, find_output
 from comrecgc.models.networks import evaluation_mode
 from comrecgc.molecules import canonical_smiles, sanitise
 
@@ -56,14 +57,11 @@ class MoleculeClassifier:
         check_labels(batch, self.num_labels)
         molecules = [sanitise(graph, self.label_names) for graph in batch]
         names = [None if molecule is None else canonical_smiles(molecule) for molecule in molecules]
-        new: dict[str, Mol] = {}
-        for name, molecule in zip(names, molecules, strict=True):
-            if name is not None and name not in self.known:
-                new.setdefault(name, molecule)
-        if len(self.known) + len(new) > _REMEMBERED:
+        asked = {name: molecule for name, molecule in zip(names, molecules, strict=True) if name is not None}
+        todo = [pair for pair in asked.items() if pair[0] not in self.known]
+        if len(self.known) + len(todo) > _REMEMBERED:
             self.known.clear()
-            new = {name: molecule for name, molecule in zip(names, molecules, strict=True) if name is not None}
-        todo = list(new.items())
+            todo = list(asked.items())
         for start in range(0, len(todo), _AT_ONCE):
             self._ask(todo[start : start + _AT_ONCE])
         return np.array([0.0 if name is None else self.known[name] for name in names])
@@ -89,18 +87,14 @@ class MoleculeClassifier:
 
     def answer(self, molecules: Sequence[tuple[str, Mol]]) -> Any:
         """The model's answer as it is."""
-        import torch
-
         try:
             if self.call == "smiles":
                 return self.model([name for name, _ in molecules], **self.kwargs)
             if self.call == "molecules":
                 return self.model([molecule for _, molecule in molecules], **self.kwargs)
             arguments, named = self._tensors([molecule for _, molecule in molecules])
-            if isinstance(self.model, torch.nn.Module):
-                with evaluation_mode(self.model):
-                    return self.model(*arguments, **named, **self.kwargs)
-            return self.model(*arguments, **named, **self.kwargs)
+            with evaluation_mode(self.model):
+                return self.model(*arguments, **named, **self.kwargs)
         except Exception as error:  # a model may fail in any way; its message becomes one line
             words = " ".join(str(error).split())[:_LONGEST_REASON]
             which = molecules[0][0] if len(molecules) == 1 else f"{len(molecules)} molecules"
@@ -114,13 +108,13 @@ class MoleculeClassifier:
         data = [self.featurise(molecule) for molecule in molecules]
         if self.call == "data_list":
             return [data], {}
-        batch = Batch.from_data_list(data).to(model_device(self.model))
+        batch = Batch.from_data_list(data).to(base.model_device(self.model))
         if self.call == "data":
             return [batch], {}
         named = {
             name: batch[name]
             for name in ("edge_attr", "batch")
-            if name in model_parameters(self.model) and name in batch
+            if name in base.model_parameters(self.model) and name in batch
         }
         return [batch.x, batch.edge_index, *([] if "batch" in named else [batch.batch])], named
 
@@ -131,11 +125,11 @@ def as_molecule_classifier(
     *,
     call: str,
     featurise: Callable[[Any], Any] | None,
-    how: Mapping[str, Any],
+    reading: Callable[[FloatArray], ScoreReading],
     output: int | str | None,
     kwargs: Mapping[str, Any],
 ) -> MoleculeClassifier:
-    """Adapt a model of molecules and try it on some of the data; arguments as of `as_classifier`, `how` being those that read scores."""
+    """Adapt a model of molecules and try it on some of the data; arguments as of `as_classifier`, those that read scores as one function of them."""
     if not dataset.is_molecular:
         raise InputError(f"Models of molecules need graphs of atoms (got labels {', '.join(dataset.label_names)[:80]})")
     adapted = MoleculeClassifier(
@@ -150,9 +144,10 @@ def as_molecule_classifier(
     answer, num = _first_answer(adapted, trial)
     output = find_output(answer, num) if output is None else output
     scores = as_scores(choose_output(answer, output), num, 0)
-    if how.get("source_class") is not None:
+    found = reading(scores)
+    if found.source_class is not None:
         raise InputError("reject is for models of graphs: leave other molecules out of the data (got one)")
-    return replace(adapted, output=output, num_scores=scores.shape[1], reading=ScoreReading.of(scores, **how))
+    return replace(adapted, output=output, num_scores=scores.shape[1], reading=found)
 
 
 def _first_answer(adapted: MoleculeClassifier, trial: Sequence[tuple[str, Mol]]) -> tuple[Any, int]:

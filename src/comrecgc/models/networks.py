@@ -354,8 +354,11 @@ class GraphClassifier(torch.nn.Module):
 
 
 @contextmanager
-def evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
-    """Switch a module to evaluation mode without gradients; on leaving, every submodule is in its former mode again."""
+def evaluation_mode(model: Any) -> Iterator[None]:
+    """Switch a module to evaluation mode without gradients; on leaving, every submodule is in its former mode again. A function stays as it is."""
+    if not isinstance(model, torch.nn.Module):
+        yield
+        return
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -380,13 +383,7 @@ _FIRST_WEIGHT = {
 
 
 def save_classifier(model: GraphClassifier, path: Path, facts: dict[str, Any]) -> None:
-    """Write `path` (safetensors) and the JSON file beside it.
-
-    Args:
-        model: The classifier.
-        path: A file name ending in `.safetensors`.
-        facts: Further facts to store: label names, split, accuracy …
-    """
+    """Write `path` (safetensors) and the JSON file beside it, with further facts: label names, split, accuracy …"""
     table = model.features.cpu().numpy()
     is_one_hot = table.shape[0] == table.shape[1] and np.array_equal(table, np.eye(len(table)))
     sizes = {
@@ -417,7 +414,7 @@ def load_classifier(path: str | Path, *, label_names: Sequence[str] | None = Non
     )
     check_alphabet(path, facts, model.num_labels, label_names)
     model.facts = facts
-    return model.eval()
+    return model
 
 
 def _sizes(state: dict[str, Tensor], path: Path) -> tuple[str, int, int]:
@@ -426,14 +423,11 @@ def _sizes(state: dict[str, Tensor], path: Path) -> tuple[str, int, int]:
     for architecture, name in _FIRST_WEIGHT.items():
         if name in state and state[name].ndim == 2 and (architecture == "gat") == has_attention:
             if "fc.weight" not in state or state["fc.weight"].shape[:1] != (NUM_CLASSES,):
-                raise InputError(f"{path} must classify into {NUM_CLASSES} classes (got fc.weight of {_shape(state)})")
+                shape = str(tuple(state["fc.weight"].shape)) if "fc.weight" in state else "none"
+                raise InputError(f"{path} must classify into {NUM_CLASSES} classes (got fc.weight of {shape})")
             hidden, width = state[name].shape
             return architecture, hidden, width
     raise InputError(f"{path} must be a classifier with convs.0 (got {', '.join(list(state)[:3]) or 'nothing'})")
-
-
-def _shape(state: dict[str, Tensor]) -> str:
-    return str(tuple(state["fc.weight"].shape)) if "fc.weight" in state else "none"
 
 
 def _features(facts: dict[str, Any], width: int, path: Path) -> npt.NDArray[np.float32] | int:

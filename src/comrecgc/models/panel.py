@@ -19,8 +19,14 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch
 from comrecgc.models.classifier import Classifier, Predictions
 from comrecgc.models.networks import GraphClassifier, load_classifier
-from comrecgc.models.obtaining import CachedModel, data_fingerprint
-from comrecgc.models.training import ClassifierTraining, EpochReport, split_dataset, train_classifier
+from comrecgc.models.training import (
+    CachedModel,
+    ClassifierTraining,
+    EpochReport,
+    data_fingerprint,
+    split_dataset,
+    train_classifier,
+)
 from comrecgc.run import Engine, LocalEngine, Progress
 
 _SEEDS_APART = 1000  # between panels; the seeds people give their own models are smaller
@@ -67,30 +73,21 @@ class PanelTraining:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PanelMember:
-    """One classifier of a panel.
+    """One classifier of a panel."""
 
-    Args:
-        name: Its architecture and seed, or its file.
-        classifier: The model.
-        accuracy: Share of right answers on graphs it was not trained on; None if not known.
-    """
-
-    name: str
+    name: str  # its architecture and seed, or its file
     classifier: Classifier
-    accuracy: float | None = None
+    accuracy: float | None = None  # share of right answers on graphs it was not trained on; None if not known
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Classifiers that vote on graphs.
-
-    Args:
-        members: The classifiers.
-        unanimous: Whether all members must accept, as when several models are explained at once; otherwise a majority.
-    """
+    """Classifiers that vote on graphs."""
 
     members: tuple[PanelMember, ...]
-    unanimous: bool = False
+    unanimous: bool = (
+        False  # whether all must accept, as when several models are explained at once; otherwise a majority
+    )
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -131,13 +128,7 @@ class Panel:
 def load_panel(
     files: Sequence[str | Path], *, label_names: Sequence[str] | None = None, unanimous: bool = False
 ) -> Panel:
-    """A panel of classifiers from files.
-
-    Args:
-        files: Checkpoints, as `load_classifier` takes them.
-        label_names: Names of the data's node labels; a classifier for another alphabet is refused.
-        unanimous: Whether all of them must accept.
-    """
+    """A panel of classifiers from files, as `load_classifier` takes them."""
     models = [(Path(path).name, load_classifier(path, label_names=label_names)) for path in files]
     members = (
         PanelMember(name=str(model.facts.get("name") or name), classifier=model, accuracy=_accuracy(model))
@@ -159,17 +150,8 @@ def obtain_panel(
 ) -> tuple[Panel | None, str]:
     """The panel for a dataset and a sentence on it; None and the reason if there are no labels or no time.
 
-    Trained members are taken from the cache; an interrupted training resumes.
-
-    Args:
-        dataset: Graphs with their classes.
-        files: Checkpoints of one's own panel, instead of training one.
-        training: How to train.
-        has_classes: Whether the dataset has classes; without them there is no panel.
-        folder: Where trained members are kept, on the machine that trains them; None for the user's cache.
-        engine: Where members are trained, each in a process of its own; None for two at a time here. The panel does not depend on it.
-        deadline: When to give up, in seconds of `time.monotonic`.
-        progress: Called after each member.
+    Members are trained unless `files` are given, each in a process of its own, and kept in `folder`, or in the user's cache; an interrupted training resumes.
+    The panel does not depend on the engine. `deadline` is in seconds of `time.monotonic`.
     """
     if files:
         panel = load_panel(files, label_names=dataset.label_names)
@@ -265,20 +247,12 @@ _HARDLY = 0.1  # of the graphs of a class that are predicted so
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Agreement of predictions with classes.
+    """Agreement of predictions with classes."""
 
-    Args:
-        num_rejects: Graphs of the class reject.
-        num_accepts: Graphs of the class accept.
-        rejected: Rejects that the model rejects.
-        accepted: Accepts that it accepts.
-        class_names: What reject and accept mean.
-    """
-
-    num_rejects: int
+    num_rejects: int  # graphs of the class reject
     num_accepts: int
-    rejected: int
-    accepted: int
+    rejected: int  # rejects that the model rejects
+    accepted: int  # accepts that it accepts
     class_names: tuple[str, str]
 
     @classmethod

@@ -1,50 +1,37 @@
-"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept."""
+"""Training of the paper's classifiers (COMRECGC, section 4.2): Adam, 80/10/10 split, best validation epoch kept; and where trained models are kept."""
 
 from __future__ import annotations
 
-import platform
+import hashlib
+import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from platformdirs import user_cache_path
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import comrecgc
+import comrecgc.run
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.graphs import GraphBatch, LongArray
+from comrecgc.graphs import GraphBatch, LongArray, fingerprint
 from comrecgc.models import training_kernels
 from comrecgc.models.classifier import log_odds, predict
 from comrecgc.models.gradients import Backprop, ColouredGraphs, Float32Array, Targets, loss_of
-from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, save_classifier
-from comrecgc.run import writing_weights
-
-
-@dataclass(frozen=True, kw_only=True)
-class Best:
-    """The best epoch so far by validation accuracy, ties by validation loss."""
-
-    epoch: int
-    accuracy: float
-    loss: float
+from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier, load_classifier, save_classifier
+from comrecgc.run import Progress, check_writable, facts_path, only_writer_of, read_bytes, write_bytes, writing_weights
 
 
 class Run:
-    """Adam on mini-batches of the training graphs, with the best validation epoch kept.
+    """Adam on mini-batches of the training graphs, with the best epoch kept: by validation accuracy, ties by validation loss.
 
-    Args:
-        model: The model to train, on the CPU; its parameters change in place.
-        graphs: All graphs of the dataset.
-        classes: Class of each, `[len(graphs)]`; or a number, which the log-odds are to be.
-        train: Indices of the training graphs.
-        validation: Indices of the validation graphs.
-        rng: Shuffles the training graphs.
-        balanced: Whether both classes have the same weight, however many graphs they have.
+    The parameters of the model, which is on the CPU, change in place. `classes` may be numbers, which the log-odds are to be. `balanced` gives both classes the
+    same weight, however many graphs they have.
     """
 
     def __init__(
@@ -60,7 +47,7 @@ class Run:
     ) -> None:
         self.model, self.rng, self._balanced = model, rng, balanced
         self.epoch, self.step = 0, 0
-        self.best = Best(epoch=0, accuracy=-1.0, loss=float("inf"))
+        self.best_epoch, self.best_accuracy, self._best_loss = 0, -1.0, float("inf")
         self._graphs, self._classes, self._train, self._validation = graphs, classes, train, validation
         self._backprop = Backprop(model, graphs.max_degree)
         self._first, self._second = (np.zeros(len(self._backprop.parameters)) for _ in range(2))
@@ -78,14 +65,17 @@ class Run:
             training_kernels.adam(parameters, gradient, self._first, self._second, self.step, learning_rate)
         self.epoch += 1
         accuracy, validation_loss = self._validate()
-        if (accuracy, -validation_loss) > (self.best.accuracy, -self.best.loss):
-            self.best = Best(epoch=self.epoch, accuracy=accuracy, loss=validation_loss)
+        if (accuracy, -validation_loss) > (self.best_accuracy, -self._best_loss):
+            self.best_epoch, self.best_accuracy, self._best_loss = self.epoch, accuracy, validation_loss
             self._best_state = self._state()
         return loss / len(train), accuracy
 
     def take_best(self) -> None:
         """Give the model the parameters of the best epoch."""
-        self._set(self._best_state)
+        # In place, because the model's tensors and the flat parameter vector share their memory.
+        ours = self.model.state_dict()
+        for name, value in self._best_state.items():
+            ours[name].copy_(torch.from_numpy(value))
 
     def _validate(self) -> tuple[float, float]:
         logits = self._backprop.logits(self._validation_batch)
@@ -105,12 +95,6 @@ class Run:
             for name, value in self.model.state_dict().items()
             if not name.endswith("num_batches_tracked")
         }
-
-    def _set(self, state: dict[str, Float32Array]) -> None:
-        # In place, because the model's tensors and the flat parameter vector share their memory.
-        ours = self.model.state_dict()
-        for name, value in state.items():
-            ours[name].copy_(torch.from_numpy(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +145,7 @@ class Split:
     test: LongArray
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class EpochReport:
     """Figures after an epoch, for a progress bar; accuracies are on the validation graphs."""
 
@@ -213,14 +197,7 @@ def train_classifier(
             while not _is_over(run, training) and (run.epoch == 0 or deadline is None or time.monotonic() < deadline):
                 loss, accuracy = run.advance(training.batch_size, training.learning_rate)
                 if progress is not None:
-                    report = EpochReport(
-                        epoch=run.epoch,
-                        epochs=training.epochs,
-                        loss=loss,
-                        accuracy=accuracy,
-                        best_accuracy=run.best.accuracy,
-                    )
-                    progress(report)
+                    progress(EpochReport(run.epoch, training.epochs, loss, accuracy, run.best_accuracy))
         run.take_best()
         result = _result(run, dataset, split)
         result.model.facts = (facts or {}) | _facts(result, dataset, training, time.monotonic() - started)
@@ -249,15 +226,17 @@ def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rn
         model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), NUM_LAYERS)
     targets: Targets = dataset.classes.astype(np.int64)
-    if dataset.goal is not None and dataset.values is not None:
-        centre, unit = number_scale(dataset.values[split.train])
-        targets = (dataset.values - centre) / unit
+    if (scale := _number_scale(dataset, split)) is not None and dataset.values is not None:
+        targets = (dataset.values - scale[0]) / scale[1]
     balanced = training.balanced and targets.dtype.kind != "f"
     return Run(model, graphs, targets, train=split.train, validation=split.validation, rng=rng, balanced=balanced)
 
 
-def number_scale(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Centre and unit of numbers: a network's log-odds are the number less the centre, in units."""
+def _number_scale(dataset: GraphDataset, split: Split) -> tuple[float, float] | None:
+    """Centre and unit of numbers: a network's log-odds are the number less the centre, in units. None where there are classes."""
+    if dataset.goal is None or dataset.values is None:
+        return None
+    values = dataset.values[split.train]
     return float(np.mean(values)), float(np.std(values)) or 1.0
 
 
@@ -270,33 +249,31 @@ def with_equal_classes(indices: LongArray, classes: Targets) -> LongArray:
 
 
 def _is_over(run: Run, training: ClassifierTraining) -> bool:
-    waited = run.epoch - run.best.epoch
+    waited = run.epoch - run.best_epoch
     return run.epoch >= training.epochs or (training.patience is not None and waited >= training.patience)
 
 
 def _result(run: Run, dataset: GraphDataset, split: Split) -> TrainedClassifier:
     model = run.model.eval()
-    if dataset.goal is not None and dataset.values is not None:
-        centre, unit = number_scale(dataset.values[split.train])
-        error = centre + unit * log_odds(predict(model, dataset).probability) - dataset.values
+    predictions, values, scale = predict(model, dataset), dataset.values, _number_scale(dataset, split)
+    if scale is not None and values is not None:
+        error = scale[0] + scale[1] * log_odds(predictions.probability) - values
         accuracy = {
-            name: max(0.0, 1 - float((error[indices] ** 2).mean() / max(float(np.var(dataset.values[indices])), 1e-12)))
+            name: max(0.0, 1 - float((error[indices] ** 2).mean() / max(float(np.var(values[indices])), 1e-12)))
             for name, indices in vars(split).items()
         }
     else:
-        right = predict(model, dataset).accepted == dataset.classes
+        right = predictions.accepted == dataset.classes
         accuracy = {name: float(right[indices].mean()) for name, indices in vars(split).items()}
-    return TrainedClassifier(model=model, accuracy=accuracy, best_epoch=run.best.epoch, epochs=run.epoch, split=split)
+    return TrainedClassifier(model=model, accuracy=accuracy, best_epoch=run.best_epoch, epochs=run.epoch, split=split)
 
 
 def _facts(
     result: TrainedClassifier, dataset: GraphDataset, training: ClassifierTraining, seconds: float
 ) -> dict[str, Any]:
-    numbers = {}
-    if dataset.goal is not None and dataset.values is not None:
-        centre, unit = number_scale(dataset.values[result.split.train])
-        numbers = {"number": {"name": dataset.numbers.name, "centre": centre, "unit": unit}}
-    return numbers | {
+    scale = _number_scale(dataset, result.split)
+    numbers = {} if scale is None else {"name": dataset.numbers.name, "centre": scale[0], "unit": scale[1]}
+    return ({"number": numbers} if numbers else {}) | {
         "dataset": dataset.name,
         "training": asdict(training),
         "label_names": list(dataset.label_names),
@@ -306,10 +283,150 @@ def _facts(
         "epochs": result.epochs,
         "seconds": round(seconds, 1),
         "split": {name: indices.tolist() for name, indices in vars(result.split).items()},
-        "versions": {
-            "comrecgc": comrecgc.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-        },
+        "versions": comrecgc.run.versions(),
     }
+
+
+# Models of a run: loaded from files, or trained once and kept in the user's cache.
+
+
+class _HasFacts(Protocol):
+    facts: dict[str, Any]
+
+
+_M = TypeVar("_M", bound=_HasFacts)
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """The file of a model, as a manifest names it."""
+
+    path: str  # relative if it is in the run folder
+    sha256: str  # its checksum
+
+    @classmethod
+    def of(cls, path: Path, folder: Path) -> ModelFile:
+        """The file at a path, for a run in a folder."""
+        inside = path.resolve().is_relative_to(folder.resolve())
+        shown = path.resolve().relative_to(folder.resolve()) if inside else path.resolve()
+        return cls(shown.as_posix(), checksum(path))
+
+    def find(self, folder: Path, what: str) -> Path:
+        """The path of the file, checked against its checksum; `what` is the kind of model, which is also the option that names another file."""
+        path = folder / self.path
+        if not path.is_file():
+            raise InputError(f"The {what} of the run is missing: give its file with --{what} (got no {path})")
+        if checksum(path) != self.sha256:
+            raise InputError(f"{path} has changed since the run: its SHA-256 must be {self.sha256[:12]}…")
+        return path
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
+def data_fingerprint(dataset: GraphDataset, *, with_classes: bool = True) -> str:
+    """A hash of graphs, label names and features, and of classes unless these do not count."""
+    digest = hashlib.sha256(fingerprint(dataset.graphs).encode())
+    digest.update(json.dumps(dataset.label_names).encode())
+    digest.update(np.ascontiguousarray(dataset.features).tobytes())
+    if with_classes:
+        digest.update(np.asarray(dataset.classes, dtype=np.int8).tobytes())
+        digest.update(b"" if dataset.values is None else np.ascontiguousarray(dataset.values).tobytes())
+    return digest.hexdigest()
+
+
+def obtain_classifier(
+    dataset: GraphDataset,
+    path: Path | None,
+    folder: Path,
+    *,
+    training: ClassifierTraining,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[GraphClassifier, ModelFile]:
+    """Load a classifier from a file, or train one on the dataset unless the cache has it; the run folder gets a copy of what was trained."""
+    if path is not None:
+        return load_classifier(path, label_names=dataset.label_names), ModelFile.of(path, folder)
+
+    def report(epoch: EpochReport) -> None:
+        if progress is not None:
+            words = f"validation {epoch.accuracy:.1%}, best {epoch.best_accuracy:.1%}"
+            progress(f"training {training.model}", epoch.epoch, epoch.epochs, words)
+
+    model = CachedModel.of(f"{dataset.name}-{training.model}", [data_fingerprint(dataset), asdict(training)])
+    return model.copied(
+        folder / "classifier.safetensors",
+        load_classifier,
+        lambda out, facts: (
+            train_classifier(dataset, training, out=out, facts=facts, progress=report, deadline=deadline).model
+        ),
+        deadline,
+    )
+
+
+Load = Callable[[Path], _M]
+Train = Callable[[Path | None, dict[str, Any]], _M]
+"""Trains a model into a file, or into none, with these among its facts."""
+
+
+@dataclass(frozen=True)
+class CachedModel:
+    """A trained model in the user's cache."""
+
+    path: Path | None  # its file, whether it is there or not; None if the cache cannot be written
+    digest: str  # hash of all that determines the model, which is among its facts
+
+    @classmethod
+    def of(cls, name: str, key: list[Any], folder: Path | None = None) -> CachedModel:
+        """The place of a model that the JSON values of `key` determine, in a folder or the user's cache."""
+        plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+        folder = user_cache_path("comrecgc") / "models" if folder is None else folder
+        try:
+            check_writable(folder)
+        except InputError:
+            return cls(None, digest)
+        return cls(folder / f"{plain}-{digest}.safetensors", digest)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it was trained before."""
+        return self.path is not None and self.path.exists()
+
+    def obtain(self, load: Load[_M], train: Train[_M]) -> _M:
+        """Load the model, or train it where it is missing or damaged; without a cache it is trained and not kept."""
+        if self.path is None:
+            return train(None, {})
+        with only_writer_of(self.path.with_suffix(".turn"), wait=True):  # another process may train the same model
+            return self._known(self.path, load) or train(self.path, {"key": self.digest})
+
+    def copied(self, target: Path, load: Load[_M], train: Train[_M], deadline: float | None) -> tuple[_M, ModelFile]:
+        """Obtain the model, with a copy in the run folder.
+
+        With a deadline, a model that the cache lacks is trained in the run folder, and copied to the cache only if training was not cut short.
+        """
+        if self.path is not None and (deadline is None or self.is_there):
+            model = self.obtain(load, train)
+            _copy_model(self.path, target)
+            return model, ModelFile.of(target, target.parent)
+        known = self._known(target, load)
+        model = known or train(target, {"key": self.digest})
+        in_time = deadline is not None and time.monotonic() < deadline
+        if self.path is not None and known is None and in_time and not model.facts.get("cut_short"):
+            _copy_model(target, self.path)
+        return model, ModelFile.of(target, target.parent)
+
+    def _known(self, path: Path, load: Load[_M]) -> _M | None:
+        """The model in a file; None if there is none, another, or a damaged one."""
+        with suppress(InputError):
+            if path.exists() and (model := load(path)).facts.get("key") == self.digest:
+                return model
+        return None
+
+
+def _copy_model(source: Path, target: Path) -> None:
+    """Copy weights and their facts; the weights come last, since a model without facts would be incomplete."""
+    for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
+        write_bytes(copy, read_bytes(file))

@@ -1,6 +1,6 @@
 """Training of graph classifiers: message passing over distinct states and its gradients, batch norm, Adam.
 
-Output row `i` receives from input rows `neighbours[neighbour_ptr[i] : neighbour_ptr[i + 1]]` and from its own input row
+`edges` are three arrays, `neighbours`, `ptr` and `own`: output row `i` receives from input rows `neighbours[ptr[i] : ptr[i + 1]]` and from its own input row
 `own[i]`. Over plain nodes `own[i]` is `i`; over distinct states it is where the node's state stands. All loops run in a
 fixed order on one thread, so results do not depend on the number of cores.
 """
@@ -14,10 +14,7 @@ import numpy as np
 @numba.njit(cache=True, nogil=True)
 def nodes_of(graphs, node_ptr):  # type: ignore[no-untyped-def]
     """The nodes of some graphs of a batch, one after the other."""
-    count = 0
-    for g in graphs:
-        count += node_ptr[g + 1] - node_ptr[g]
-    nodes = np.empty(count, dtype=np.int64)
+    nodes = np.empty((node_ptr[graphs + 1] - node_ptr[graphs]).sum(), dtype=np.int64)
     place = 0
     for g in graphs:
         for v in range(node_ptr[g], node_ptr[g + 1]):
@@ -68,10 +65,7 @@ def members_of(graphs, node_ptr, colours, rows, num_rows):  # type: ignore[no-un
     """The distinct rows of each graph, one graph after the other, and where each graph's begin."""
     seen = np.full(num_rows, -1, dtype=np.int64)
     ptr = np.zeros(len(graphs) + 1, dtype=np.int64)
-    count = 0
-    for g in graphs:
-        count += node_ptr[g + 1] - node_ptr[g]
-    members = np.empty(count, dtype=np.int64)
+    members = np.empty((node_ptr[graphs + 1] - node_ptr[graphs]).sum(), dtype=np.int64)
     place = 0
     for position, g in enumerate(graphs):
         for v in range(node_ptr[g], node_ptr[g + 1]):
@@ -85,13 +79,14 @@ def members_of(graphs, node_ptr, colours, rows, num_rows):  # type: ignore[no-un
 
 
 @numba.njit(cache=True, nogil=True)
-def gather(neighbours, neighbour_ptr, own, row, col, diagonal, x, y, out):  # type: ignore[no-untyped-def]
-    """`out[i] = row[i] * (sum of col[j] * x[j] over the neighbours j) + diagonal[i] * y[own[i]]`, `[n, C]`."""
+def gather(edges, weights, x, y, out):  # type: ignore[no-untyped-def]
+    """`out[i] = row[i] * (sum of col[j] * x[j] over the neighbours j) + diagonal[i] * y[own[i]]`, `[n, C]`, with `weights` these three."""
+    (neighbours, ptr, own), (row, col, diagonal) = edges, weights
     n, width = out.shape
     for i in range(n):
         for c in range(width):
             out[i, c] = 0
-        for e in range(neighbour_ptr[i], neighbour_ptr[i + 1]):
+        for e in range(ptr[i], ptr[i + 1]):
             j = neighbours[e]
             weight = col[j]
             for c in range(width):
@@ -102,11 +97,12 @@ def gather(neighbours, neighbour_ptr, own, row, col, diagonal, x, y, out):  # ty
 
 
 @numba.njit(cache=True, nogil=True)
-def gather_backward(neighbours, neighbour_ptr, own, row, col, diagonal, grad, grad_x, grad_y):  # type: ignore[no-untyped-def]
+def gather_backward(edges, weights, grad, grad_x, grad_y):  # type: ignore[no-untyped-def]
     """Gradients of `gather`, added to `grad_x` and `grad_y`, which may be the same array."""
+    (neighbours, ptr, own), (row, col, diagonal) = edges, weights
     n, width = grad.shape
     for i in range(n):
-        for e in range(neighbour_ptr[i], neighbour_ptr[i + 1]):
+        for e in range(ptr[i], ptr[i + 1]):
             j = neighbours[e]
             weight = row[i] * col[j]
             for c in range(width):
@@ -117,26 +113,27 @@ def gather_backward(neighbours, neighbour_ptr, own, row, col, diagonal, grad, gr
 
 
 @numba.njit(cache=True, nogil=True)
-def attend(neighbours, neighbour_ptr, own, x, source, target, slope, alpha, self_alpha, out):  # type: ignore[no-untyped-def]
-    """Attention over neighbours and self: fills the weights `alpha [E]` and `self_alpha [n]`, and `out [n, C]`."""
+def attend(edges, x, scores, slope, alphas, out):  # type: ignore[no-untyped-def]
+    """Attention over neighbours and self, by scores of sources and targets: fills the weights of neighbours `[E]` and of self `[n]`, and `out [n, C]`."""
+    (neighbours, ptr, own), (source, target), (alpha, self_alpha) = edges, scores, alphas
     n, width = out.shape
     for i in range(n):
         goal = target[own[i]]
         self_alpha[i] = _leaky(source[own[i]] + goal, slope)
         highest = self_alpha[i]
-        for e in range(neighbour_ptr[i], neighbour_ptr[i + 1]):
+        for e in range(ptr[i], ptr[i + 1]):
             alpha[e] = _leaky(source[neighbours[e]] + goal, slope)
             highest = max(highest, alpha[e])
         self_alpha[i] = np.exp(self_alpha[i] - highest)
         total = self_alpha[i]
-        for e in range(neighbour_ptr[i], neighbour_ptr[i + 1]):
+        for e in range(ptr[i], ptr[i + 1]):
             alpha[e] = np.exp(alpha[e] - highest)
             total += alpha[e]
         self_alpha[i] /= total
         weight, j = self_alpha[i], own[i]
         for c in range(width):
             out[i, c] = weight * x[j, c]
-        for e in range(neighbour_ptr[i], neighbour_ptr[i + 1]):
+        for e in range(ptr[i], ptr[i + 1]):
             alpha[e] /= total
             weight, j = alpha[e], neighbours[e]
             for c in range(width):
@@ -144,10 +141,10 @@ def attend(neighbours, neighbour_ptr, own, x, source, target, slope, alpha, self
 
 
 @numba.njit(cache=True, nogil=True)
-def attend_backward(  # type: ignore[no-untyped-def]
-    neighbours, neighbour_ptr, own, x, source, target, slope, alpha, self_alpha, grad, grad_x, grad_source, grad_target
-):
-    """Gradients of `attend`, added to the last three."""
+def attend_backward(edges, x, scores, slope, alphas, grad, grad_x, grad_scores):  # type: ignore[no-untyped-def]
+    """Gradients of `attend`, added to the last two."""
+    (neighbours, ptr, own), (source, target), (alpha, self_alpha) = edges, scores, alphas
+    grad_source, grad_target = grad_scores
     n, width = grad.shape
     for i in range(n):
         # Softmax: d score = weight * (d weight - sum of weight * d weight), where d weight = <grad_i, x_j>.
@@ -156,12 +153,12 @@ def attend_backward(  # type: ignore[no-untyped-def]
         mean = self_alpha[i] * self_slope
         for c in range(width):
             grad_x[me, c] += self_alpha[i] * grad[i, c]
-        for e in range(neighbour_ptr[i], neighbour_ptr[i + 1]):
+        for e in range(ptr[i], ptr[i + 1]):
             j = neighbours[e]
             mean += alpha[e] * _dot(grad, i, x, j)
             for c in range(width):
                 grad_x[j, c] += alpha[e] * grad[i, c]
-        for e in range(neighbour_ptr[i], neighbour_ptr[i + 1]):
+        for e in range(ptr[i], ptr[i + 1]):
             j = neighbours[e]
             score_slope = alpha[e] * (_dot(grad, i, x, j) - mean)
             if source[j] + target[me] <= 0:

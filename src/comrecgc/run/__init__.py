@@ -3,14 +3,19 @@
 from comrecgc.run.context import (
     UNLIMITED,
     Clock,
+    Engine,
+    LocalEngine,
+    Progress,
     RunContext,
     available_cores,
+    bars,
+    err,
     one_thread,
+    out,
     peak_memory,
     reproducible,
     versions,
 )
-from comrecgc.run.engine import Engine, LocalEngine
 from comrecgc.run.files import (
     FOLDER_LOCK,
     Arrays,
@@ -22,6 +27,7 @@ from comrecgc.run.files import (
     load_arrays,
     load_checked,
     load_model,
+    load_torch,
     load_weights,
     only_writer_in,
     only_writer_of,
@@ -38,4 +44,3 @@ from comrecgc.run.files import (
     write_text,
     writing_weights,
 )
-from comrecgc.terminal import Progress

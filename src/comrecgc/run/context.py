@@ -1,32 +1,41 @@
-"""How a run goes: time, cores, progress and checkpoints, passed as one argument; what is asked of it is elsewhere."""
+"""How a run goes: time, cores, progress and checkpoints, passed as one argument; engines that do its work, and what a person sees of it."""
 
 from __future__ import annotations
 
+import html
 import os
 import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import comrecgc
 from comrecgc.errors import InputError
-from comrecgc.terminal import Progress, bars, is_watched
 
 if TYPE_CHECKING:
     import torch
-    from distributed import Client
+    from distributed import Client, Worker
 
-    from comrecgc.run.engine import Engine
+Progress = Callable[[str, int, int, str], None]
+"""Called with the stage, how much of it is done, how much there is, and a word on how it goes."""
 
 _PACKAGES = ("numba", "numpy", "scipy", "torch", "torch-geometric")
 # Choosing, checking and writing after the search take a part of the budget,
@@ -96,10 +105,10 @@ class RunContext:
 
     @cached_property
     def engine(self) -> Engine:
-        """Where independent blocks of work are done."""
-        from comrecgc.run.engine import engine_of
-
-        return engine_of(self.cluster, self.num_jobs)
+        """Where independent blocks of work are done: threads of this machine, or a cluster by its address or client."""
+        if self.cluster is None:
+            return LocalEngine(jobs=self.num_jobs)
+        return connect(self.cluster) if isinstance(self.cluster, str) else ClusterEngine(client=self.cluster)
 
     @cached_property
     def deadline(self) -> float | None:
@@ -253,3 +262,314 @@ def use_one_thread() -> None:
 
     torch.set_num_threads(1)
     threadpool_limits(limits=1, user_api="blas")
+
+
+# Engines: blocks of work on threads or processes of this machine, or on a cluster.
+
+
+Shared = TypeVar("Shared")
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalEngine:
+    """Threads for compiled code that lets others run; processes for other work."""
+
+    jobs: int = 1  # how many
+
+    def map(
+        self,
+        function: Callable[[Shared, Block], Result],
+        shared: Shared,
+        blocks: Iterable[Block],
+        *,
+        processes: bool = False,
+    ) -> Iterator[Result]:
+        """What `function(shared, block)` returns for every block, in their order, asked for as they are needed.
+
+        The function has no side effects, as it may be repeated; `shared` travels once. `processes`: a block must have a process to itself
+        while it is worked on, because it runs in the interpreter, or uses what threads share, such as random numbers of torch.
+        """
+        if not processes:
+            with ThreadPoolExecutor(self.jobs) as pool:
+                yield from in_order(
+                    lambda block: pool.submit(function, shared, block), blocks, self.jobs + 1, Future.result
+                )
+            return
+        jobs = min(self.jobs, len(blocks)) if isinstance(blocks, Sized) else self.jobs
+        if jobs > 1:
+            yield from _in_processes(jobs, function, shared, blocks)
+        else:
+            yield from (function(shared, block) for block in blocks)
+
+
+def _in_processes(
+    jobs: int, function: Callable[[Shared, Block], Result], shared: Shared, blocks: Iterable[Block]
+) -> Iterator[Result]:
+    """Results from processes that end with the last block, or at once when no more are asked for."""
+    from joblib.externals.loky import ProcessPoolExecutor  # unlike Python's own it does not run the user's script again
+
+    pool = ProcessPoolExecutor(jobs, initializer=use_one_thread)
+    try:
+        yield from in_order(lambda block: pool.submit(function, shared, block), blocks, jobs + 1, Future.result)
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+Task = TypeVar("Task")
+
+
+def in_order(
+    submit: Callable[[Block], Task], blocks: Iterable[Block], ahead: int, result: Callable[[Task], Result]
+) -> Iterator[Result]:
+    """Results of submitted blocks in their order, so many blocks under way at most."""
+    waiting = iter(blocks)
+    tasks = deque(submit(block) for block in islice(waiting, ahead))
+    while tasks:
+        done = result(tasks.popleft())
+        tasks.extend(submit(block) for block in islice(waiting, 1))
+        yield done
+
+
+# Blocks of work on a dask cluster. Scheduling, repeating what a dead worker had, and moving data are dask's own.
+
+
+SECONDS_TO_CONNECT = 10.0
+"""How long a scheduler may take to answer."""
+
+SECONDS_WITHOUT_WORKERS = 120.0
+"""How long a cluster may be without any worker."""
+
+_AHEAD = 2  # blocks under way for each thread of the cluster
+_RESUME = "--resume goes on with what is finished"
+
+
+def connect(address: str, *, seconds: float = SECONDS_TO_CONNECT) -> ClusterEngine:
+    """The cluster of the scheduler at `tcp://host:port`, which has so many seconds to answer."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError("A cluster needs dask: pip install 'comrecgc[cluster]'") from error
+    try:
+        client = Client(address, timeout=seconds, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"There must be a dask scheduler at the address of the cluster (got {address})") from error
+    return ClusterEngine(client=client)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClusterEngine:
+    """The workers of a dask cluster."""
+
+    client: Client  # knows the scheduler
+
+    def __post_init__(self) -> None:
+        """Workers must be there, and run this version."""
+        info = self.client.scheduler_info(n_workers=-1)["workers"]
+        if not info:
+            raise InputError("The cluster must have workers (got none)")
+        try:
+            found: dict[str, str] = self.client.run(_version)
+        except Exception as error:  # whatever a worker cannot import or unpack
+            raise InputError(f"Workers must have comrecgc {comrecgc.__version__} (got {error!s:.100})") from error
+        for worker, theirs in found.items():
+            if theirs != comrecgc.__version__:
+                raise InputError(f"Workers must have comrecgc {comrecgc.__version__} (got {theirs} at {worker})")
+
+    def map(
+        self,
+        function: Callable[[Shared, Block], Result],
+        shared: Shared,
+        blocks: Iterable[Block],
+        *,
+        processes: bool = False,
+    ) -> Iterator[Result]:
+        """As that of `LocalEngine`."""
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
+
+        name = f"comrecgc-{uuid4().hex}"
+        threads = sum(self.client.nthreads().values())
+        try:
+            self.client.register_plugin(_plugin(function, shared, alone=processes), name=name)
+            try:
+                yield from in_order(
+                    lambda block: self.client.submit(_work, name, block, pure=False),
+                    blocks,
+                    _AHEAD * max(threads, 1),
+                    self._result,
+                )
+            finally:
+                if self.client.status == "running":  # there is still somebody to tell
+                    self.client.unregister_worker_plugin(name)
+        except (CommClosedError, FutureCancelledError, TimeoutError, OSError) as error:
+            raise InputError(f"The cluster was lost ({type(error).__name__}): {_RESUME}") from error
+
+    def _result(self, future: Any) -> Any:
+        """What a block gave; dask itself would wait for workers for ever."""
+        while True:
+            try:
+                return future.result(timeout=SECONDS_WITHOUT_WORKERS)
+            except TimeoutError:
+                if future.done():
+                    raise
+                if not self.client.nthreads():
+                    raise InputError(f"The cluster has no workers any more: {_RESUME}") from None
+
+
+Engine = LocalEngine | ClusterEngine
+"""Does work block after block."""
+
+
+def _version() -> str:
+    return comrecgc.__version__
+
+
+def _plugin(function: Callable[[Any, Any], Any], shared: Any, *, alone: bool) -> Any:
+    """What workers keep: the work and what its blocks share, one block at a time where it must be alone in its process."""
+    from distributed import WorkerPlugin
+
+    class Work(WorkerPlugin):  # type: ignore[misc]  # defined here, as dask is optional
+        def __init__(self) -> None:
+            self.function, self.shared = function, shared
+
+        def setup(self, worker: Worker) -> None:  # noqa: ARG002
+            use_one_thread()  # the same bits everywhere, as on one machine
+            self.turn = Lock() if alone else nullcontext()
+
+    return Work()
+
+
+def _work(name: str, block: Any) -> Any:
+    from distributed import get_worker
+
+    work = get_worker().plugins[name]
+    with work.turn:
+        return work.function(work.shared, block)
+
+
+# What a person sees while work goes on: bars on stderr, plain lines where that is no terminal, one line that changes in a notebook.
+
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+LINE_SECONDS = 5.0
+"""Time between two plain lines of the same stage."""
+
+
+class Bars:
+    """Progress bars by name: a bar appears when work under its name begins."""
+
+    def __init__(self, progress: RichProgress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Show that `done` of `total` is done, with a word on how it goes."""
+        if not self._tasks:
+            self._progress.start()  # not before: with nothing to show it would still write an empty line
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(what, total=total, word=word)
+        self._progress.update(self._tasks[what], completed=done, total=total, word=word)
+
+    def stop(self) -> None:
+        """Leave the bars as they are; none if no work began."""
+        if self._tasks:
+            self._progress.stop()
+
+
+class Lines:
+    """Progress as plain lines: one when a stage begins, one when it is done, and one every few seconds between."""
+
+    def __init__(self, seconds: float = LINE_SECONDS) -> None:
+        self._seconds = seconds
+        self._what = ""
+        self._next = 0.0
+        self._waiting = ""
+
+    def __call__(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Print a line if it is time for one."""
+        line = f"{what}: {done}/{total}" + (f", {word}" if word else "")
+        now = time.monotonic()
+        if what != self._what:
+            self.stop()  # the last word of the stage before
+        elif now < self._next and done < total:
+            self._waiting = line
+            return
+        err.print(line, markup=False, soft_wrap=True)
+        self._what, self._next, self._waiting = what, now + self._seconds, ""
+
+    def stop(self) -> None:
+        """Print what was held back."""
+        if self._waiting:
+            err.print(self._waiting, markup=False, soft_wrap=True)
+        self._waiting = ""
+
+
+class CellOutput:
+    """Progress in a notebook: one output below the cell, a line per stage, rewritten at most a few times a second."""
+
+    def __init__(self, seconds: float = 0.3) -> None:
+        self._seconds = seconds
+        self._stages: dict[str, str] = {}
+        self._next = 0.0
+        self._shown: Any = None
+
+    def __call__(self, what: str, done: int, total: int, word: str = "") -> None:
+        """Rewrite the line of the stage if it is time for that."""
+        begins = what not in self._stages
+        self._stages[what] = f"{what}: {done}/{total}" + (f", {word}" if word else "")
+        now = time.monotonic()
+        if begins or now >= self._next or done >= total:
+            self._next = now + self._seconds
+            self._show()
+
+    def stop(self) -> None:
+        """Leave the last words standing."""
+        if self._stages:
+            self._show()
+
+    def _show(self) -> None:
+        from IPython.display import HTML, display
+
+        text = HTML(f"<pre>{html.escape(chr(10).join(self._stages.values()))}</pre>")
+        if self._shown is None:
+            self._shown = display(text, display_id=True)
+        else:
+            self._shown.update(text)
+
+
+def in_notebook() -> bool:
+    """Whether this process answers the cells of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def is_watched() -> bool:
+    """Whether somebody sees progress: in a terminal or a notebook."""
+    return in_notebook() or err.is_terminal
+
+
+@contextmanager
+def bars() -> Iterator[Progress]:
+    """Progress while the block runs: on stderr, or below the cell of a notebook."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[word]}", markup=False),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+    )
+    shown: Bars | Lines | CellOutput
+    if in_notebook():
+        shown = CellOutput()
+    elif err.is_terminal:
+        shown = Bars(RichProgress(*columns, console=err))
+    else:
+        shown = Lines()
+    try:
+        yield shown
+    finally:
+        shown.stop()

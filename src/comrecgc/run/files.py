@@ -14,14 +14,13 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
 from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from torch import Tensor, nn
 
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # what file systems that cannot sync a folder say
@@ -121,10 +120,8 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _remove_silently(path: Path) -> None:
-    try:
+    with suppress(OSError):
         path.unlink(missing_ok=True)
-    except OSError:
-        return
 
 
 # One writer at a time: a lock that the system lets go of when its process dies, however it dies.
@@ -172,24 +169,22 @@ def _locked(path: Path, what: Path, *, wait: bool) -> Iterator[None]:
             path.write_text(str(os.getpid()), encoding="ascii")
         yield
     finally:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)  # before the lock is let go: whoever waits for this file sees that it is gone
+        _remove_silently(path)  # before the lock is let go: whoever waits for this file sees that it is gone
         lock.release()
 
 
 def _owner(lock: Path) -> str:
     """The process that holds a lock."""
-    try:
+    number = ""
+    with suppress(OSError):
         number = lock.read_text(encoding="ascii", errors="replace")[:20].strip()
-    except OSError:
-        number = ""
     return f"process {number}" if number.isdigit() else "another process"
 
 
 # Arrays and weights: `.npz` and `.safetensors` files with JSON facts, read without pickle, and only if every array is what it must be.
 
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays: TypeAlias = "dict[str, npt.NDArray[Any]]"
 
 RESTART = ": start anew without resuming"
 
@@ -203,6 +198,8 @@ def save_arrays(
     path: Path, arrays: Mapping[str, npt.NDArray[Any]], facts: Any = None, *, compress: bool = False
 ) -> None:
     """Write arrays to an `.npz` file, whole or not at all, with any JSON facts about them and their names."""
+    import numpy as np  # not for the help of a command, which comes here too
+
     stored = dict(arrays)
     if facts is not None:
         stored[_FACTS] = np.array(json.dumps([sorted(arrays), facts], sort_keys=True))
@@ -219,16 +216,13 @@ def load_arrays(
     compressed: bool = False,
     advice: str = RESTART,
 ) -> tuple[Arrays, Any]:
-    """The arrays and facts of a file written by `save_arrays`; None where there are no facts.
+    """The arrays and facts of an `.npz` file written by `save_arrays`; None where there are no facts.
 
-    Args:
-        path: The `.npz` file.
-        kinds: Kind (`b`, `i`, `u`, `f` or text, `U`) and number of axes of every array: `u1`, `f2`. None takes whatever
-            numbers the file holds, if it has facts.
-        optional: The same of arrays that may be missing.
-        compressed: Whether the file may unpack to more than its size.
-        advice: What to do about a damaged file, the end of the message.
+    `kinds` are kind (`b`, `i`, `u`, `f` or text, `U`) and number of axes of every array: `u1`, `f2`; None takes whatever numbers the file holds, if it has
+    facts. `optional` is the same of arrays that may be missing. A `compressed` file may unpack to more than its size.
     """
+    import numpy as np
+
     with refusing_damage(path, advice):
         contents = path.read_bytes()
         with zipfile.ZipFile(io.BytesIO(contents)) as archive:
@@ -269,7 +263,7 @@ def refusing_damage(path: Path, advice: str = RESTART) -> Iterator[None]:
 def check_pointers(ptr: npt.NDArray[np.int64], num_runs: int, total: int) -> None:
     """Refuse what does not cut `total` rows into `num_runs` runs."""
     ends = len(ptr) == num_runs + 1 and ptr[0] == 0 and ptr[-1] == total
-    require(ends and not (np.diff(ptr) < 0).any(), "pointers must increase from 0 to the number of rows")
+    require(ends and not (ptr[1:] < ptr[:-1]).any(), "pointers must increase from 0 to the number of rows")
 
 
 def require(condition: bool | np.bool_, rule: str) -> None:
@@ -280,11 +274,11 @@ def require(condition: bool | np.bool_, rule: str) -> None:
 
 def _check(name: str, array: npt.NDArray[Any], kind: str) -> None:
     letter = array.dtype.kind
-    types = [np.dtype(each) for each in _TYPES.get(letter, ())]
-    require(array.dtype in types or (letter == "U" and kind == "U0"), f"{name} is of another type")
+    known = array.dtype.isnative and array.dtype.str[1:] in _TYPES.get(letter, ())
+    require(known or (letter == "U" and kind == "U0"), f"{name} is of another type")
     require(kind in ("", f"{letter}{array.ndim}"), f"{name} is of another kind")
     if letter == "f":  # which NaN is not either
-        require((np.abs(array) < _LARGEST).all(), f"{name} must be finite and below 2**53, so that squares are too")
+        require((abs(array) < _LARGEST).all(), f"{name} must be finite and below 2**53, so that squares are too")
     if letter == "i" and array.size:
         require(max(-int(array.min()), int(array.max())) < _LARGEST, f"{name} must be below 2**53")
 
@@ -359,16 +353,24 @@ def load_model(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str, A
     return load_weights(path, kind=kind) if path.suffix == ".safetensors" else (load_state(path), {})
 
 
-def load_state(path: Path) -> dict[str, Tensor]:
-    """A plain PyTorch state dict (`.pt`, `.pth`), loaded onto the CPU without unpickling code."""
+def load_torch(path: Path, complaint: str, *known: Any) -> Any:
+    """What `torch.save` wrote, loaded onto the CPU without unpickling code: tensors, and records of the known classes."""
     import torch
 
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with torch.serialization.safe_globals([*known]):
+            return torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise InputError(f"Cannot read {path}: {reason_of(error)}") from error
     except Exception as error:  # torch raises many kinds for damaged files
-        raise InputError(f"{path} is damaged or not a PyTorch state dict ({type(error).__name__})") from error
+        raise InputError(f"{path} {complaint} ({type(error).__name__})") from error
+
+
+def load_state(path: Path) -> dict[str, Tensor]:
+    """A plain PyTorch state dict (`.pt`, `.pth`)."""
+    import torch
+
+    state = load_torch(path, "is damaged or not a PyTorch state dict")
     if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         raise InputError(f"{path} must hold a state dict of tensors (got {type(state).__name__})")
     for name, tensor in state.items():
@@ -389,7 +391,7 @@ def _is_plain(tensor: Tensor) -> bool:
 
 
 def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, what: str) -> M:
-    """A model with weights that are checked to be its own: names, shapes, and finite numbers.
+    """A model in evaluation mode with weights that are checked to be its own: names, shapes, and finite numbers.
 
     Sizes come from the file, so `make` is tried without memory first. `path` and `what` are for errors.
     """
@@ -419,7 +421,7 @@ def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, wh
             raise InputError(f"{path} is not a {what}: {name} must not be negative (got {tensor.min().item():g})")
     model = make()
     model.load_state_dict(state)
-    return model
+    return model.eval()
 
 
 def check_alphabet(path: Path, facts: dict[str, Any], num_labels: int, label_names: Sequence[str] | None) -> None:

@@ -1,3 +1,5 @@
+"""Tests of comrecgc.run.context: what a person sees of a run."""
+
 from __future__ import annotations
 
 import sys
@@ -6,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from comrecgc.run import RunContext
-from comrecgc.terminal import Lines, bars
+from comrecgc.run import RunContext, bars
+from comrecgc.run.context import Lines
 
 
 def test_bars_go_to_stderr_with_count_and_word(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,7 +34,7 @@ def test_off_a_terminal_a_line_comes_every_few_seconds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([0.0, 1.0, 6.0, 7.0, 8.0, 9.0])
-    monkeypatch.setattr("comrecgc.terminal.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("comrecgc.run.context.time.monotonic", lambda: next(clock))
     lines = Lines(5.0)
     for done in (1, 2, 3, 4):  # at 0, 1, 6 and 7 seconds
         lines("sweep", done, 9, "going well")

@@ -1,4 +1,4 @@
-"""A jury for numbers: linear models and trees on counts of neighbourhoods that predict a measured number, each cross-fitted.
+"""Numbers instead of classes: a model that answers a number, read with a goal; and a jury of linear models and trees that predict a measured number.
 
 What a change does is the difference of two answers of the same copies, none of which was trained on the graph that is changed. How far that is off follows from
 measured pairs: graphs of the table that differ by one change.
@@ -15,24 +15,89 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.data import Goal, GraphDataset
-from comrecgc.graphs import GraphBatch
-from comrecgc.models.classifier import Classifier
-from comrecgc.models.jury import (
-    BOOSTING,
-    NUM_FOLDS,
-    FloatArray,
-    Jury,
-    JuryReport,
-    Likeness,
-    ask_members,
-    linear_kind,
-    stratified_folds,
-    train_members,
-    tree_kind,
-)
+from comrecgc.errors import InputError
+from comrecgc.graphs import GraphBatch, LongArray
+from comrecgc.models import jury
+from comrecgc.models.adapter import as_classifier, over_dataset
+from comrecgc.models.classifier import Classifier, log_odds
+from comrecgc.models.jury import NUM_FOLDS, FloatArray, Jury, JuryReport, Likeness, ask_members, harmonic_mean
+from comrecgc.models.networks import GraphClassifier
 from comrecgc.run import Progress
 
 IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GoalClassifier:
+    """A number with a goal as a classifier: a graph is accepted where its number reaches the threshold of the graph that it comes from."""
+
+    model: Classifier  # its log-odds are the number less `centre`, in units of `unit`
+    goal: Goal  # what is to become of the number
+    centre: float  # the number at even odds
+    unit: float  # spread of the numbers
+    starts: FloatArray  # number of every graph of the data as it is, by its `source`, `[n]`; empty where the goal is a value
+
+    @property
+    def num_labels(self) -> int:
+        return self.model.num_labels
+
+    def numbers(self, batch: GraphBatch) -> FloatArray:
+        """The number of each graph, `[B]`."""
+        return np.asarray(self.centre + self.unit * log_odds(self.model.accept_probability(batch)))
+
+    def margins(self, model_log_odds: FloatArray, sources: LongArray) -> FloatArray:
+        """Log-odds of reaching the goal, `[B]`, from those of the model; `sources` are the graphs that each comes from."""
+        starts = self.starts[sources] if self.goal.is_relative else np.zeros(len(sources))
+        numbers = self.centre + self.unit * model_log_odds
+        return np.asarray(self.goal.sign * (numbers - self.goal.thresholds(starts)) / self.unit)
+
+    def accept_probability(self, batch: GraphBatch) -> FloatArray:
+        """Probability of accept, `[B]`: the distance from the threshold as log-odds."""
+        sources = batch.sources()
+        if self.goal.is_relative and len(sources) and sources.min() < 0:
+            raise InputError("A relative goal needs graphs of the data, or changed ones (got others)")
+        margin = self.margins(log_odds(self.model.accept_probability(batch)), sources)
+        return np.asarray(np.exp(-np.logaddexp(0, -margin)))
+
+    def over(self, dataset: GraphDataset) -> GoalClassifier:
+        """The same for the graphs of a dataset, whose sources are their places."""
+        found = replace(self, model=over_dataset(self.model, dataset), starts=np.zeros(0))
+        if not self.goal.is_relative:
+            return found
+        return replace(found, starts=found.numbers(GraphBatch.from_graphs(dataset.graphs)))
+
+
+def as_goal_classifier(model: Any, dataset: GraphDataset, goal: Goal) -> GoalClassifier:
+    """A regression model with a goal: a network that was trained on numbers, a torch module or a function with one output, or what `as_classifier` makes of a
+    model with any `threshold`, for a function of SMILES say.
+    """
+    if isinstance(model, GoalClassifier):
+        return replace(model, goal=goal).over(dataset)
+    known = model.facts.get("number") if isinstance(model, GraphClassifier) else None
+    if known is not None:
+        inner: Classifier = model
+        centre, unit = float(known["centre"]), float(known["unit"])
+    elif (reading := getattr(model, "reading", None)) is not None and reading.threshold is not None and reading.higher:
+        inner, centre, unit = model, reading.threshold, reading.spread  # as_classifier made it of a regression model
+    else:
+        if isinstance(model, Classifier):
+            raise InputError(
+                f"A goal needs a model that answers one number per graph (got the classifier {type(model).__name__})"
+            )
+        centre = goal.amount if dataset.values is None else float(np.mean(dataset.values))
+        inner = as_classifier(model, dataset, threshold=centre)
+        unit = float(inner.reading.spread)  # type: ignore[attr-defined]
+    return GoalClassifier(model=inner, goal=goal, centre=centre, unit=unit, starts=np.zeros(0)).over(dataset)
+
+
+def with_sources(dataset: GraphDataset) -> GraphDataset:
+    """The same graphs, which know their places: changed ones are judged by the graph that they come from."""
+    if dataset.attributes is not None:
+        return dataset
+    return replace(dataset, graphs=tuple(graph.of_source(place) for place, graph in enumerate(dataset.graphs)))
+
+
+# The jury: its members see counts of neighbourhoods, and are cross-fitted.
 
 LEAST_SHARE = 0.05
 """Share of the variance of unseen numbers below which a member only guesses, and is not heard."""
@@ -43,15 +108,15 @@ _MOST_PAIRS = 150  # of a rule that are weighed
 _LEVELS = np.linspace(0.0025, 0.9975, 200)
 
 CHOOSING = (
-    linear_kind("ridge regression of wider neighbourhoods", 2, "Ridge", alpha=1.0),
-    tree_kind("random forest", 1, "RandomForestRegressor", **_FOREST),
-    tree_kind("boosted trees", 1, "HistGradientBoostingRegressor", max_iter=80, **BOOSTING),
+    jury.Kind("ridge regression of wider neighbourhoods", 2, "Ridge", {"alpha": 1.0}),
+    jury.Kind("random forest", 1, "RandomForestRegressor", _FOREST),
+    jury.Kind("boosted trees", 1, "HistGradientBoostingRegressor", {"max_iter": 80} | jury.BOOSTING),
 )
 """Kinds that estimate every change, by which recourses are chosen."""
 
 REPORTING = (
-    linear_kind("ridge regression", 1, "Ridge", alpha=1.0),
-    tree_kind("extra trees of wider neighbourhoods", 2, "ExtraTreesRegressor", **_FOREST),
+    jury.Kind("ridge regression", 1, "Ridge", {"alpha": 1.0}),
+    jury.Kind("extra trees of wider neighbourhoods", 2, "ExtraTreesRegressor", _FOREST),
 )
 """Kinds that take no part in any choice, and are asked about what is shown."""
 
@@ -61,22 +126,17 @@ class EffectModel:
     """How predictions and measured pairs of a rule together say what it does to a number.
 
     A measured change is the predicted one times `weight`, plus an effect of the rule, plus an error. Effects of a rule in two graphs go together by the likeness of the graphs: pairs of one series say one thing, and say little of other series.
-
-    Args:
-        weight: What a predicted change is multiplied by.
-        return_share: How much of the difference between a graph's own measurement and its prediction goes back when it is changed: that is no effect of a rule.
-        strength: Variance of effects of rules, in variances of errors.
-        shared: Share of that variance which graphs have in common however unlike they are.
-        seen: The weight in pairs of which one graph was seen in training, by which what they leave unexplained is told.
-        errors: Quantiles of measured changes about predicted ones, increasing.
+    When a graph is changed, a `return_share` of the difference between its own measurement and its prediction goes back: that is no effect of a rule.
     """
 
     weight: float = 1.0
     return_share: float = 0.0
-    seen: float = 1.0
-    strength: float = 0.3
-    shared: float = 0.3
-    errors: FloatArray = field(default_factory=lambda: np.zeros(1))
+    seen: float = 1.0  # the weight in pairs of which one graph was seen in training
+    strength: float = 0.3  # variance of effects of rules, in variances of errors
+    shared: float = 0.3  # share of that variance which graphs have in common however unlike they are
+    errors: FloatArray = field(
+        default_factory=lambda: np.zeros(1)
+    )  # quantiles of measured changes about predicted ones
 
     def likely(self, surplus: FloatArray, variance: FloatArray | float | None = None) -> FloatArray:
         """How likely changes that are expected to exceed the goal by `surplus` reach it, `[B]`; `variance` is what pairs leave of that of the rule's effect."""
@@ -92,10 +152,8 @@ class EffectModel:
     def effect(self, rest: FloatArray, among: FloatArray, across: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Effect of a rule in some graphs, and its variance in variances of errors, `[Q]` each.
 
-        Args:
-            rest: What measured pairs of the rule leave unexplained, `[P]`.
-            among: Likeness of their graphs to each other, `[P, P]`.
-            across: Likeness of the other graphs to these, `[Q, P]`.
+        `rest` is what measured pairs of the rule leave unexplained, `[P]`, `among` the likeness of their graphs to each other, `[P, P]`, and `across` that of
+        the other graphs to these, `[Q, P]`.
         """
         near, far = (self.strength * (self.shared + (1 - self.shared) * likeness**2) for likeness in (among, across))
         solved = np.linalg.solve(near + np.eye(len(rest)), np.c_[rest, far.T])
@@ -104,19 +162,12 @@ class EffectModel:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredGraphs:
-    """Graphs that were measured, with what models say of them.
+    """Graphs that were measured, with what models say of them."""
 
-    Args:
-        values: Their numbers, `[n]`.
-        answers: Their numbers according to copies that lack each part of the data, `[NUM_FOLDS, n]`.
-        folds: The part that each belongs to, `[n]`; -1 for graphs that no copy was trained on.
-        likeness: How alike they are.
-    """
-
-    values: FloatArray
-    answers: FloatArray
-    folds: npt.NDArray[np.int64]
-    likeness: Likeness
+    values: FloatArray  # their numbers, `[n]`
+    answers: FloatArray  # their numbers according to copies that lack each part of the data, `[NUM_FOLDS, n]`
+    folds: npt.NDArray[np.int64]  # the part that each belongs to, `[n]`; -1 for graphs that no copy was trained on
+    likeness: Likeness  # how alike they are
 
     def changes(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
         """Predicted change of pairs and the surprise of the first number, `[P]` each, by copies that lack either; and which pairs no such copy was trained on."""
@@ -144,25 +195,17 @@ class MeasuredGraphs:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NumberJury(Jury):
-    """Members that choose and members that report, about numbers.
+    """Members that choose and members that report, about numbers."""
 
-    Args:
-        goal: What is to become of them.
-        effects: How predictions and measured pairs are put together.
-        measured: The graphs that it was trained on; None before pairs are looked for.
-    """
-
-    goal: Goal
-    effects: EffectModel = field(default_factory=EffectModel)
-    measured: MeasuredGraphs | None = None
+    goal: Goal  # what is to become of them
+    effects: EffectModel = field(default_factory=EffectModel)  # how predictions and measured pairs are put together
+    measured: MeasuredGraphs | None = None  # the graphs that it was trained on; None before pairs are looked for
 
     @cached_property
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """Weight of each member that chooses, and that reports: none negative, and those that fit the answers out of fold best."""
-        ours, theirs = (
-            _weights([member.unseen for member in members], self.targets) for members in (self.choosing, self.reporting)
-        )
-        return ours, theirs
+        ours, theirs = ([member.unseen for member in some] for some in (self.choosing, self.reporting))
+        return _weights(ours, self.targets), _weights(theirs, self.targets)
 
     def numbers(self, batch: GraphBatch, folds: npt.NDArray[np.int64], *, reporting: bool = False) -> FloatArray:
         """The number of each graph according to the members that choose, or to those that report, `[B]`."""
@@ -201,14 +244,9 @@ class NumberJury(Jury):
     def report(
         self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = (), known: FloatArray | None = None
     ) -> JuryReport:  # fmt: skip
-        """What is to be said of results that are shown; `others` know classes alone, and are not asked.
+        """What is to be said of inputs and what each became; `others` know classes alone, and are not asked.
 
-        Args:
-            before: The inputs.
-            after: What each became.
-            folds: The part of the data that each belongs to, `[B]`.
-            others: Not asked.
-            known: What measured pairs add to the predicted change and the variance that they leave, `[B, 2]`; None without pairs.
+        `known` is what measured pairs add to the predicted change and the variance that they leave, `[B, 2]`; None without pairs.
         """
         del others
         added, variance = (0.0, None) if known is None else known.T
@@ -217,7 +255,7 @@ class NumberJury(Jury):
             numbers = (self.numbers(batch, folds, reporting=who) for batch in (before, after))
             surplus = self.surplus(*numbers) + self.goal.sign * added
             said.append(self.effects.likely(surplus, variance))
-        expected = 2 * said[0] * said[1] / np.maximum(said[0] + said[1], 1e-9)
+        expected = harmonic_mean(*said)
         earlier, later = ask_members(self.reporting, before, folds), ask_members(self.reporting, after, folds)
         agree = np.stack([self.goal.surplus(earlier[:, k], later[:, k]) >= 0 for k in range(earlier.shape[1])], axis=1)
         return JuryReport(expected, heard=np.ones_like(agree), agree=agree)
@@ -241,33 +279,24 @@ def train_number_jury(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[NumberJury | None, str]:
-    """Train a jury on the numbers of some graphs, and a sentence on it; None and the reason where that cannot be.
-
-    Args:
-        dataset: Graphs with their numbers.
-        goal: What is to become of these.
-        seed: Of the parts of the data and of the trees.
-        jobs: Copies trained at a time; the jury does not depend on it.
-        deadline: When to give up, in seconds of `time.monotonic`.
-        progress: Called after each member.
-    """
+    """Train a jury on the numbers of some graphs, and a sentence on it; None and the reason where that cannot be. It does not depend on `jobs`."""
     values = dataset.values
     if values is None:
         return None, "There is no jury: the graphs have no numbers to train it on."
     if len(values) < _LEAST_GRAPHS:
         return None, f"There is no jury: it needs {_LEAST_GRAPHS} graphs with numbers (got {len(values)})."
-    folds, variance = stratified_folds(values > np.median(values), np.random.default_rng([seed, 40])), values.var()
-    members = train_members(
+    folds, variance = jury.stratified_folds(values > np.median(values), np.random.default_rng([seed, 40])), values.var()
+    members = jury.train_members(
         (CHOOSING, REPORTING), dataset, values, folds, lambda unseen: 1 - float(((unseen - values) ** 2).mean() / max(variance, 1e-12)), LEAST_SHARE,
         seed=seed, jobs=jobs, deadline=deadline, progress=progress,
     )  # fmt: skip
     if isinstance(members, str):
         return None, members
-    jury = NumberJury(choosing=members[0], reporting=members[1], folds=folds, targets=values, goal=goal)
-    weights = jury.weights[0]
-    unseen = np.stack([member.unseen for member in jury.choosing], axis=1) @ weights[:-1] + weights[-1]
-    jury = replace(jury, effects=EffectModel(errors=np.quantile(values - unseen, _LEVELS)))
-    return jury, jury.sentence
+    found = NumberJury(choosing=members[0], reporting=members[1], folds=folds, targets=values, goal=goal)
+    weights = found.weights[0]
+    unseen = np.stack([member.unseen for member in found.choosing], axis=1) @ weights[:-1] + weights[-1]
+    found = replace(found, effects=EffectModel(errors=np.quantile(values - unseen, _LEVELS)))
+    return found, found.sentence
 
 
 def _weights(unseen: Sequence[FloatArray], values: FloatArray) -> FloatArray:
