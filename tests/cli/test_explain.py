@@ -24,7 +24,7 @@ import torch
 from comrecgc import __version__
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.algorithms.vectors.search import DirectedSearch
-from comrecgc.cli.app import _parse_bins
+from comrecgc.cli.app import Data, _parse_bins
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
@@ -193,8 +193,8 @@ def test_rules_are_the_default_on_a_table_and_an_archive(
     assert run(monkeypatch, "evaluate", folder) == 0
     read: list[str] = []
 
-    def refuse(name: str, *_: object) -> None:
-        read.append(name)
+    def refuse(data: Data) -> None:
+        read.append(data.dataset)
         raise InputError("enough")
 
     monkeypatch.setattr("comrecgc.cli.app.read_data", refuse)
