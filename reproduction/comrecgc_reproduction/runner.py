@@ -155,6 +155,9 @@ def first_ten(result: dict[str, Any]) -> float | None:
     return covered_by_first(result, 10)
 
 
-def covered_by_first(result: dict[str, Any], count: int) -> float:
-    """Coverage of the first recourses, in percent; of all where there are fewer."""
-    return 100 * float(result["curve"][min(count, len(result["curve"])) - 1]) if result["curve"] else 0.0
+def covered_by_first(result: dict[str, Any], count: int) -> float | None:
+    """Coverage of the first recourses, in percent; of all where there are fewer. None for a cell without its curve."""
+    curve = result["curve"]
+    if not curve:
+        return None if result["coverage"] else 0.0
+    return 100 * float(curve[min(count, len(curve)) - 1])

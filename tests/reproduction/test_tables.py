@@ -76,4 +76,5 @@ def test_csv_has_a_line_for_every_figure() -> None:
 @pytest.mark.parametrize(("count", "share"), [(1, 20.0), (2, 50.0), (3, 60.0), (100, 60.0)])
 def test_coverage_of_the_first_few(count: int, share: float) -> None:
     assert covered_by_first({"curve": [0.2, 0.5, 0.6]}, count) == pytest.approx(share)
-    assert covered_by_first({"curve": []}, count) == 0
+    assert covered_by_first({"curve": [], "coverage": 0.0}, count) == 0
+    assert covered_by_first({"curve": [], "coverage": 0.5}, count) is None
