@@ -105,8 +105,8 @@ def _verdicts(
     lines = [
         "## Verdict per table",
         "",
-        "Full size: all graphs, the released models, θ = 0.1 (Proteins 0.15), Δ = 0.02, R = 100, "
-        + ("seed 0 alone." if runner.scale.num_seeds == 1 else f"{runner.scale.num_seeds} seeds."),
+        "Full size: all graphs, the released models, θ = 0.1 (Proteins 0.15), Δ = 0.02, R = 100.",
+        "A figure with ± is the mean and standard deviation of three seeds; one without is of seed 0.",
         f"A figure is *near* if it is within {_NEAR:g} points of the print, or {_NEAR / 100:g} of an accuracy. Below, coverage of COMRECGC or of the row named.",
         f"Datasets are in the order {_DATASETS}; the paper's figures are in brackets. All rows: [tables.csv](reproduction/tables.csv).",
         "Seconds, memory, machine and versions of every cell: [cells.csv](reproduction/cells.csv).",
@@ -175,7 +175,7 @@ def _headline(table: Table) -> str:
     if not rows:
         return ""
     shares = [entry for _, entry in _shares(table, rows[0])]
-    here = " / ".join(NOT_RUN if entry.mean is None else f"{entry.mean:.1f}" for entry in shares)
+    here = " / ".join(entry.measured_words(1) for entry in shares)
     name = "" if len(rows) == 1 and "heads" not in rows[0].name else f"{rows[0].name}: "
     return f"{name}{here} ({' / '.join(entry.printed_words for entry in shares)})"
 

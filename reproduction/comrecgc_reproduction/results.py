@@ -33,7 +33,7 @@ class Scale:
         most_graphs: Graphs of a dataset that are used, the first ones of each class; None for all.
         num_steps: Steps of every walk but one.
         moving_steps: Steps of the walk whose heads advance: every step scores the neighbours of all heads anew.
-        num_seeds: Seeds of what is random.
+        num_seeds: Seeds of what is random, where they take an hour of one processor at most; else one.
         epochs: Most epochs of a classifier that is trained here.
         effort: Effort of an embedder that is trained here.
         search_seconds: Seconds of our vector search; None for no limit.
@@ -112,11 +112,12 @@ class ResultStore:
             name: What the result depends on, in words; it becomes the file's name.
             compute: Computes it: plain values that JSON can hold.
         """
-        value = self._stored(name) or (self._computed(name, compute) if self.computes else None)
+        value = self.stored(name) or (self._computed(name, compute) if self.computes else None)
         self.asked[name] = None if value is None else float(value.get("cpu_seconds", 0.0))
         return value
 
-    def _stored(self, name: str) -> CachedResult | None:
+    def stored(self, name: str) -> CachedResult | None:
+        """The result of a cell; None if it is not there."""
         path = self.folder / f"{file_name(name)}.json"
         return _read(path, name) if path.exists() else None
 
@@ -149,7 +150,7 @@ class ResultStore:
             raise InputError(f"{path} must hold cells, one JSON object a line (got {error})") from error
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, cell in zip(names, cells, strict=True):
-            if self._stored(name) is None:
+            if self.stored(name) is None:
                 write_json(self.folder / f"{file_name(name)}.json", cell)
 
     def lines(self) -> str:

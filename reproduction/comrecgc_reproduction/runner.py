@@ -10,10 +10,12 @@ from typing import Any
 from comrecgc import __version__
 from comrecgc_reproduction.methods import Method
 from comrecgc_reproduction.paper import DATASETS, Line
-from comrecgc_reproduction.results import CachedResult, ResultStore, Scale, file_name, packages
+from comrecgc_reproduction.results import SCALES, CachedResult, ResultStore, Scale, file_name, packages
 from comrecgc_reproduction.setups import Progress, Setup
 from comrecgc_reproduction.tables import Entry, Row
 
+_STORED = max(scale.num_seeds for scale in SCALES.values())  # seeds that are shown where an earlier run has them
+_HOUR = 3600.0  # processor seconds
 KEPT = "Seconds and peak memory of every figure: `cells.csv`."
 
 
@@ -74,10 +76,20 @@ class Runner:
         return self._setups[key]
 
     def results(self, method: Method, dataset: str, model: str = "gcn") -> list[CachedResult | None]:
-        """What a method comes to, one a seed; None for one that was not run."""
+        """What a method comes to, one a seed; None if it was not run. Seeds after the first are run only where all of them take an hour at most."""
         setup = self.setup(dataset, model)
-        seeds = range(self.scale.num_seeds if method.random else 1)
-        return [self.result(method, setup, seed) for seed in seeds]
+        results = [self.result(method, setup, 0)]
+        for seed in range(1, max(_STORED, self.scale.num_seeds) if method.random else 1):
+            if self.computes and seed < self.scale.num_seeds and self._fits(method, setup):
+                results.append(self.result(method, setup, seed))
+            elif (stored := self.cells.stored(method.cell(setup, seed))) is not None:
+                results.append(stored)
+        return results
+
+    def _fits(self, method: Method, setup: Setup) -> bool:
+        """Whether all seeds take an hour of one processor at most, as the first tells, with the search that it shares."""
+        names = {each.cell(setup, 0) for each in (method, method.searched_by) if each is not None}
+        return sum(self.asked[name] or 0.0 for name in names) * self.scale.num_seeds <= _HOUR
 
     def result(self, method: Method, setup: Setup, seed: int) -> CachedResult | None:
         """One cell. That of the method whose search it shares comes first, so that seconds say which of them searched."""

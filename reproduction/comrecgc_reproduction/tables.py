@@ -74,14 +74,16 @@ class Entry:
 
     def words(self, digits: int) -> str:
         """What was measured, its spread and how much more than printed that is: "42.7 ± 0.3 (-0.2)"."""
-        if self.mean is None:
-            return NOT_RUN if self.not_run else "–"
-        text = f"{self.mean:.{digits}f}"
-        if self.spread is not None:
-            text += f" ± {self.spread:.{digits}f}"
+        text = self.measured_words(digits)
         if self.difference is not None:
             text += f" ({self.difference:+.{digits}f})"
         return text
+
+    def measured_words(self, digits: int) -> str:
+        """What was measured, and its spread over the seeds where there are several: "42.7 ± 0.3"."""
+        if self.mean is None:
+            return NOT_RUN if self.not_run else "–"
+        return f"{self.mean:.{digits}f}" + ("" if self.spread is None else f" ± {self.spread:.{digits}f}")
 
     @property
     def printed_words(self) -> str:

@@ -83,7 +83,7 @@ def train_embedder_command(
 REPRODUCTION = (
     cli.option("listed", bool, False, "--list", "Name every table and figure, and stop."),
     cli.option("scale", str, "quick", "--scale", "quick (few graphs, short walks) or full (as in the paper).", True),
-    cli.option("seeds", int | None, None, "--seeds", "Seeds of all that is random.", "quick 1, full 3", min=1),
+    cli.option("seeds", int | None, None, "--seeds", "Seeds of all that is random; one where so many take more than an hour of one processor.", "quick 1, full 3", min=1),
     cli.option("computed", bool, False, "--computed", 'Compute nothing: tables of the cells in --out, the others "not run".'),
     cli.option("folder", Path, Path("comrecgc-reproduction"), "--out", "Gets tables, figures, models and cells.", True),
     cli.option(
