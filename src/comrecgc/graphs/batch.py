@@ -359,7 +359,8 @@ KeyArray = npt.NDArray[np.uint64]
 
 def graph_key(graph: Graph) -> int:
     """The key of one graph."""
-    return int(graph_kernels.graph_key(graph.labels, graph.edges.astype(np.int64)))
+    ends = np.array([0, graph.num_nodes]), np.array([0, graph.num_edges])
+    return int(graph_kernels.graph_keys(graph.labels, graph.edges.astype(np.int64), *ends)[0])
 
 
 def batch_keys(batch: GraphBatch) -> KeyArray:

@@ -36,38 +36,51 @@ def inner(function: Any = None, **options: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def graph_key(labels, edges):  # type: ignore[no-untyped-def]
-    """Key of a graph of node labels `[n]` and edges `[m, 2]`."""
-    n = len(labels)
-    colours, gathered = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
-    for v in range(n):
-        colours[v] = label_colour(labels[v])
+def graph_keys(labels, edges, node_ptr, edge_ptr):  # type: ignore[no-untyped-def]
+    """Key of every graph of a batch of node labels `[N]` and edges `[M, 2]`, `[B]`."""
+    keys, most = np.empty(len(node_ptr) - 1, dtype=np.uint64), 0
+    for g in range(len(keys)):
+        most = max(most, node_ptr[g + 1] - node_ptr[g])
+    room = np.empty((3, most), np.uint64)
     size = 2
-    while size < 2 * n:
+    while size < 2 * most:
         size *= 2
-    table = np.empty((size, 2), np.uint64)
-    before, rounds = 0, 0
-    while True:
-        count = _num_distinct(colours, table)
-        if count == before:
-            break
-        before = count
-        refine(colours, edges, gathered)
-        rounds += 1
-    total = np.uint64(0)
-    for v in range(n):
-        total += mix(colours[v] + NODES)
-    return mix(total + np.uint64(n) * NODES + np.uint64(len(edges)) * EDGES + np.uint64(rounds) * GOLDEN)
+    table, round_number = np.zeros((size, 2), np.uint64), np.uint64(0)
+    for g in range(len(keys)):
+        first, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
+        colours = room[0, :n]
+        for v in range(n):
+            colours[v] = label_colour(labels[first + v])
+        before, rounds = -1, 0
+        while before != n:  # nodes that all differ go on to differ
+            round_number += np.uint64(1)
+            count = _num_distinct(colours, table, round_number)
+            if count == before:
+                break
+            before = count
+            refine(colours, edges, edge_ptr[g], edge_ptr[g + 1], first, room[1], room[2])
+            rounds += 1
+        total = np.uint64(0)
+        for v in range(n):
+            total += mix(colours[v] + NODES)
+        num_edges = np.uint64(edge_ptr[g + 1] - edge_ptr[g])
+        keys[g] = mix(total + np.uint64(n) * NODES + num_edges * EDGES + np.uint64(rounds) * GOLDEN)
+    return keys
 
 
-@numba.njit(cache=True, nogil=True)
-def refine(colours, edges, gathered):  # type: ignore[no-untyped-def]
-    """One round: every node takes a colour made of its own and the multiset of its neighbours'."""
-    gathered[:] = np.uint64(0)
-    for e in range(len(edges)):
-        i, j = edges[e, 0], edges[e, 1]
-        gathered[i] += message(colours[j])
-        gathered[j] += message(colours[i])
+@inner
+def refine(colours, edges, begin, end, first, sent, gathered):  # type: ignore[no-untyped-def]
+    """One round: every node takes a colour made of its own and the multiset of its neighbours'.
+
+    The edges are those from `begin` to `end` of a batch in which the graph's nodes start at `first`.
+    """
+    for v in range(len(colours)):
+        sent[v] = mix(colours[v] ^ ROUND)
+        gathered[v] = np.uint64(0)
+    for e in range(begin, end):
+        i, j = edges[e, 0] - first, edges[e, 1] - first
+        gathered[i] += sent[j]
+        gathered[j] += sent[i]
     for v in range(len(colours)):
         colours[v] = mix(colours[v] * SELF + gathered[v])
 
@@ -75,13 +88,13 @@ def refine(colours, edges, gathered):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def colour_rounds(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
     """Colours of the nodes after rounds `0 … num_rounds`, `[num_rounds+1, n]`."""
-    colours, gathered = np.empty((num_rounds + 1, len(labels)), np.uint64), np.empty(len(labels), np.uint64)
+    colours, room = np.empty((num_rounds + 1, len(labels)), np.uint64), np.empty((2, len(labels)), np.uint64)
     for v in range(len(labels)):
         colours[0, v] = label_colour(labels[v])
     for r in range(num_rounds):
         for v in range(len(labels)):
             colours[r + 1, v] = colours[r, v]
-        refine(colours[r + 1], edges, gathered)
+        refine(colours[r + 1], edges, 0, len(edges), 0, room[0], room[1])
     return colours
 
 
@@ -89,23 +102,6 @@ def colour_rounds(labels, edges, num_rounds):  # type: ignore[no-untyped-def]
 def label_colour(label):  # type: ignore[no-untyped-def]
     """Colour of a node before the first round."""
     return mix(np.uint64(label + 1) * GOLDEN)
-
-
-@numba.njit(inline="always")
-def message(colour):  # type: ignore[no-untyped-def]
-    """What a node of this colour adds to the sums of its neighbours."""
-    return mix(colour ^ ROUND)
-
-
-@numba.njit(cache=True, nogil=True)
-def graph_keys(labels, edges, node_ptr, edge_ptr):  # type: ignore[no-untyped-def]
-    """Key of every graph of a batch, `[B]`."""
-    keys = np.empty(len(node_ptr) - 1, dtype=np.uint64)
-    for g in range(len(keys)):
-        first = node_ptr[g]
-        local = edges[edge_ptr[g] : edge_ptr[g + 1]] - first
-        keys[g] = graph_key(labels[first : node_ptr[g + 1]], local)
-    return keys
 
 
 @numba.njit(inline="always")
@@ -123,18 +119,15 @@ def chain(key, value):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _num_distinct(values, table):  # type: ignore[no-untyped-def]
-    """Number of distinct colours; `table` `[2^k, 2]` is room for twice as many. No colours at all count as one."""
-    mask = np.uint64(len(table) - 1)
-    for slot in range(len(table)):
-        table[slot, 1] = 0
-    count = 0 if len(values) else 1
+def _num_distinct(values, table, number):  # type: ignore[no-untyped-def]
+    """Number of distinct colours. `table` `[2^k, 2]` is room for twice as many, and marks what it holds with a number of its own."""
+    mask, count = np.uint64(len(table) - 1), 0
     for value in values:
         slot = value & mask
-        while table[slot, 1] != 0 and table[slot, 0] != value:
+        while table[slot, 1] == number and table[slot, 0] != value:
             slot = (slot + np.uint64(1)) & mask
-        if table[slot, 1] == 0:
-            table[slot, 0], table[slot, 1] = value, 1
+        if table[slot, 1] != number:
+            table[slot, 0], table[slot, 1] = value, number
             count += 1
     return count
 
