@@ -62,6 +62,7 @@ class Runner:
         """
         key = (dataset, model, trained, *sorted(varied.items()))
         if key not in self._setups:
+            siblings = (setup for known, setup in self._setups.items() if known[0] == dataset and known[2] == trained)
             self._setups[key] = Setup(
                 name=dataset,
                 model=model,
@@ -71,6 +72,7 @@ class Runner:
                 data_root=self.data_root,
                 jobs=self.jobs,
                 progress=self.progress,
+                sibling=next(siblings, None),
                 **varied,
             )
         return self._setups[key]

@@ -42,6 +42,7 @@ class Setup:
         training_seed: Of a classifier that is trained here.
         swapped: Whether the classes are exchanged, so that the other graphs are rejected.
         pool: How a classifier that is trained here pools its nodes: "max", as the released ones, or "mean".
+        sibling: A setup of the same graphs whose embedder this one takes, so that what one embeds need not be embedded for the other.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Setup:
     training_seed: int = 0
     swapped: bool = False
     pool: str = "max"
+    sibling: Setup | None = None
 
     @property
     def label(self) -> str:
@@ -106,6 +108,8 @@ class Setup:
     @cached_property
     def embedder(self) -> Embedder:
         """What distances come from."""
+        if self.sibling is not None:
+            return self.sibling.embedder
         training = EmbedderTraining(effort=self.scale.effort, jobs=self.jobs, seed=_SEED)
         folder = self.models / self.name
         return obtain_embedder(self.whole, self.released_embedder, folder, training=training, progress=self.progress)[0]

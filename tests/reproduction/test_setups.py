@@ -58,3 +58,13 @@ def test_classes_are_swapped_and_seeds_give_other_classifiers(tmp_path: Path) ->
     assert swapped.whole.class_names == plain.whole.class_names[::-1]
     labels = {it.label for it in (plain, swapped, setup(tmp_path, training_seed=1))}
     assert len(labels) == 3
+
+
+def test_setups_of_the_same_graphs_share_their_embedder(tmp_path: Path) -> None:
+    runner = Runner(folder=tmp_path, scale=SCALE)
+    first = runner.setup("planted")
+    first.__dict__["embedder"] = embedder = object()  # in place of one that is trained
+    assert runner.setup("planted", "gin").embedder is embedder
+    assert runner.setup("planted", "gin", training_seed=1, swapped=True).embedder is embedder
+    assert runner.setup("planted", trained=True).sibling is None
+    assert runner.setup("aids").sibling is None
