@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,22 @@ def test_rules_are_looked_up_in_the_table_of_every_run(same: Comparison) -> None
             assert table is not None
             rows = np.flatnonzero(table.rules.key == key).tolist()
             assert standing.accepted == (int(table.num_accepted[rows[0]]) if rows else 0)
+
+
+def test_rules_of_one_key_and_other_patterns_are_told_apart() -> None:
+    """A key is read off surroundings and may be that of several patterns, of which each table has one."""
+    one, other = explained(2), explained(2)
+    first, mined = other.recourses[0].row, chooser_of(other).mined
+    assert first is not None
+    record = mined.rules([first])[0]
+    changed = replace(record.rule, before=replace(record.rule.before, labels=(0,) * len(record.rule.before.labels)))
+    assert changed != record.rule
+    mined.records[first] = replace(record, rule=changed)
+    found = compare(one, other)
+    assert [standing.place for standing in found.recourses[0].standings] == [1, None]
+    assert found.recourses[0].standings[1].accepted == 0
+    assert len(one.recourses) == 1
+    assert found.rules_cover(0, 1) == 0
 
 
 def test_rules_of_different_models_hold_for_one(other: Comparison) -> None:

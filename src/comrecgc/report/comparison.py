@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comrecgc.algorithms.rules.choice import wilson_interval
+from comrecgc.algorithms.rules.mined import MinedRules
+from comrecgc.algorithms.rules.reading import rule_isomorphism
 from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.errors import InputError
 from comrecgc.explanation import CommonRecourse, Explanation, csv_text, frame_of
+from comrecgc.graphs import Rule
 from comrecgc.report.explorer import loaded_chooser
 from comrecgc.run import write_text
 
@@ -84,8 +87,20 @@ class ComparedRun:
 
     name: str
     explanation: Explanation
-    table: RuleTable | None
+    mined: MinedRules | None
     rows: tuple[int, ...]
+
+    @property
+    def table(self) -> RuleTable | None:
+        """Its table of rules, where that is at hand."""
+        return None if self.mined is None else self.mined.table
+
+    def row(self, rule: Rule, key: int) -> int | None:
+        """Row of the rule in its table; None where there is none. Rules of one key may have other patterns, which are other rules."""
+        row = self.row_of.get(key)
+        if row is None or self.mined is None:
+            return None
+        return row if rule_isomorphism(rule, self.mined.rules([row])[0].rule) is not None else None
 
     @cached_property
     def reach(self) -> list[frozenset[int]]:
@@ -124,9 +139,10 @@ class Comparison:
         origin, target = self.runs[rules], self.runs[inputs]
         if origin.table is None or target.table is None:
             return None
-        keys = origin.table.rules.key[list(origin.rows)].tolist()
-        rows = [target.row_of[key] for key in keys if key in target.row_of]
         table = target.table
+        known = zip(origin.explanation.recourses, origin.table.rules.key[list(origin.rows)].tolist(), strict=True)
+        found = [target.row(one.rule, key) for one, key in known if one.rule is not None]
+        rows = [row for row in found if row is not None]
         turned = {place for row in rows for place in table.inputs_of(row).tolist()}
         return len(turned) / max(table.num_inputs, 1)
 
@@ -245,21 +261,22 @@ def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -
 
 def _run(name: str, explanation: Explanation) -> ComparedRun:
     chooser = loaded_chooser(explanation)
-    table, rows = None if chooser is None else chooser.mined.table, [it.row for it in explanation.recourses]
-    known = () if chooser is None else tuple(row for row in rows if row is not None)
-    return ComparedRun(name=name, explanation=explanation, table=table, rows=known)
+    rows = () if chooser is None else tuple(it.row for it in explanation.recourses if it.row is not None)
+    return ComparedRun(name=name, explanation=explanation, mined=None if chooser is None else chooser.mined, rows=rows)
 
 
 def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:
-    """Every chosen recourse once: rules of the same key are the same."""
+    """Every chosen recourse once: rules of the same key and pattern are the same."""
     found: list[ComparedRecourse] = []
-    seen: set[int] = set()
+    seen: dict[int, list[Rule]] = {}
     for number, run in enumerate(runs):
         for place, recourse in enumerate(run.explanation.recourses):
             key = None if run.table is None else int(run.table.rules.key[run.rows[place]])
-            if key in seen:
-                continue
-            seen |= set() if key is None else {key}
+            if key is not None and recourse.rule is not None:
+                alike = seen.setdefault(key, [])
+                if any(rule_isomorphism(recourse.rule, other) is not None for other in alike):
+                    continue
+                alike.append(recourse.rule)
             standings = [_standing(runs, number, place, key, other) for other in range(len(runs))]
             found.append(ComparedRecourse(recourse=recourse, standings=tuple(standings)))
     return found
@@ -269,7 +286,8 @@ def _standing(runs: Sequence[ComparedRun], number: int, place: int, key: int | N
     """How recourse `place` of run `number` stands in run `other`."""
     run = runs[other]
     nearest, share = _nearest(runs[number], place, run) if other != number else (None, None)
-    row = None if key is None else run.row_of.get(key)
+    rule = runs[number].explanation.recourses[place].rule
+    row = None if key is None or rule is None else run.row(rule, key)
     if row is not None and run.table is not None:
         chosen = run.rows.index(row) + 1 if row in run.rows else None
         applicable = int(run.table.rules.num_applicable[row])

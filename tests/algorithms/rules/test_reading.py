@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import cast
 
 import networkx as nx
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from networkx.algorithms.isomorphism import GraphMatcher
 
+from comrecgc.algorithms.rules.mined import MOST_SITES
 from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
 from comrecgc.graphs import Graph, NeighbourIndex, Pattern, Rule, can_be_carried_out, distinct_sites, is_site
 from tests.algorithms.rules import oracles
@@ -145,3 +147,12 @@ def test_large_cliques_are_no_trouble() -> None:
             assert all(is_site(rule, graph, site) for site in sites)
     assert held.reshape(5, 4, 5)[np.arange(5), :, np.arange(5)].all()
     assert not held.all()
+
+
+def test_two_changes_are_counted_at_all_pairs_of_a_long_chain() -> None:
+    """Mining tries few of the places of two changes; what is counted must not stop there."""
+    chain = Graph([0] * 30, np.array([[i, i + 1] for i in range(29)]))
+    pair, turned = Pattern((0, 0), (), None), Pattern((1, 1), (), None)
+    rule = Rule(pair, turned, ((0, 0), (1, 1)), (False, False), num_changes=2)
+    _, sites = PatternMatcher([chain]).sites(rule, np.ones(1, bool), MOST_SITES)
+    assert {tuple(sorted(site)) for site in sites.tolist()} == set(combinations(range(30), 2))
