@@ -178,7 +178,7 @@ class CommonRecourseExplainer:
         candidates = self.plausibility_.confirmed(candidates, resolved, rejects.graphs)
         chosen = choose_recourses(resolved, candidates, context.num_jobs)
         context.clock.lap("selection")
-        if isinstance(task.algorithm.delta, str):
+        if isinstance(task.algorithm.choice.delta, str):
             inputs.notes.append(
                 f"Δ = {resolved.delta:.4g} is half the median length of a one-edit recourse on this data."
             )

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -49,13 +48,14 @@ class _ExplainCommand(cli.Command):
     """The help has the options of one algorithm: of rules, or of the one that stands before `--help`."""
 
     def row(self, ctx: Any, parameter: Any) -> tuple[str, str] | None:
-        from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of
+        from comrecgc.algorithms.base import options_of
+        from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
 
         name = ctx.params.get("algorithm") or "rules"
         algorithm_of(name)
-        own = {each.name: each for each in _fields(ALGORITHMS[name])}
+        own = options_of(ALGORITHMS[name])
         row = super().row(ctx, parameter)
-        if row is None or parameter.name not in {each.name for made in ALGORITHMS.values() for each in _fields(made)}:
+        if row is None or not owners_of(parameter.name):
             return row
         if parameter.name not in own:
             return None
@@ -75,24 +75,22 @@ def full_explain() -> Callable[..., None]:
 
 def algorithm_options() -> list[inspect.Parameter]:
     """An option for every field of an algorithm; one that several share is one option, and its help says whose it is."""
+    from comrecgc.algorithms.base import options_of
     from comrecgc.algorithms.registry import ALGORITHMS
 
     names = dict.fromkeys(
-        each.name for made in ALGORITHMS.values() for each in _fields(made) if each.metadata["command_line"]
+        each.name for made in ALGORITHMS.values() for each in options_of(made).values() if each.metadata["command_line"]
     )
     options = [_option(name) for name in names]
     order = ("Trust", "Rules", "Molecules", "Model", "Vectors", cli.OTHERS, "Baselines", "Scale")
     return sorted(options, key=lambda option: order.index(option.annotation.__metadata__[0].rich_help_panel))
 
 
-def _fields(made: Any) -> list[Any]:
-    return [each for each in fields(made) if each.metadata]
-
-
 def _option(name: str) -> inspect.Parameter:
+    from comrecgc.algorithms.base import options_of
     from comrecgc.algorithms.registry import ALGORITHMS
 
-    owners = {key: each for key, made in ALGORITHMS.items() for each in _fields(made) if each.name == name}
+    owners = {key: options_of(made)[name] for key, made in ALGORITHMS.items() if name in options_of(made)}
     first = next(iter(owners.values()))
     helps = _by_value({key: each.metadata["help"] for key, each in owners.items()}, len(ALGORITHMS))
     defaults = _by_value({key: _shown(each.default) for key, each in owners.items()}, len(owners))

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.base import PAPER_CHOICE, VectorAlgorithm, VectorChoice, VectorTask
 from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
@@ -191,8 +191,7 @@ class Baseline(VectorAlgorithm):
     as_published: ClassVar[bool] = True
 
     changes: str = "any"
-    delta: float | str = PAPER_DELTA
-    selection: str = "dbscan"
+    choice: VectorChoice = PAPER_CHOICE
 
     def options(self) -> dict[str, Any]:
         """The options of the explainer itself, which its counterfactuals depend on."""
@@ -251,7 +250,7 @@ class DatasetCounterfactuals(Baseline):
     name: ClassVar[str] = "dataset"
     fc_subset: ClassVar[str] = "all"
 
-    min_samples: int = 1  # as in the paper's tables: lone pairs count as common
+    choice: VectorChoice = replace(PAPER_CHOICE, min_samples=1)  # noqa: RUF009  # as in the paper's tables: lone pairs count as common
 
     def run(
         self,

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms import checkpoint as checkpoints
-from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
+from comrecgc.algorithms.base import PAPER_CHOICE, VectorAlgorithm, VectorChoice, VectorTask, option
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached, decode_reached, encode_reached, reached_kinds
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.reinforced_walk import ReinforcedWalk, WalkState, draw, teleport_distribution
@@ -355,8 +355,7 @@ class PaperWalk(VectorAlgorithm):
     name: ClassVar[str] = "paper"
 
     changes: str = "any"
-    delta: float | str = PAPER_DELTA
-    selection: str = "dbscan"
+    choice: VectorChoice = PAPER_CHOICE
     num_heads: int = option(5, "k: heads of the walk.", least=1)
     num_steps: int = option(50_000, "M: steps of the walk.", least=1)
     teleport: float = option(0.05, "τ: probability of a step back to the inputs.", above=0, below=1)
