@@ -176,8 +176,7 @@ def explain_dataset(
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
             "panel": [
-                asdict(file)
-                for file in evidence.save_panel(fitted.plausibility_.panel, folder.path, dataset.label_names)
+                asdict(file) for file in models.save_panel(fitted.plausibility_.panel, folder.path, dataset.label_names)
             ],
             "agree": bool(explainer.agree),
             "ladder": ladder_facts(fitted.plausibility_.ladder),

@@ -24,7 +24,7 @@ from comrecgc.models.numbers import (
     train_number_jury,
     with_sources,
 )
-from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel
+from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel, save_panel
 from comrecgc.models.training import (
     ClassifierTraining,
     ModelFile,
@@ -42,6 +42,6 @@ __all__ = [
     "WeightedGraphs", "as_classifier", "as_embedder", "as_goal_classifier", "check_edge_weights", "check_own_data",
     "checksum", "data_fingerprint", "edit_path", "load_classifier", "load_embedder", "load_panel", "log_odds",
     "map_nodes", "mixed_keys", "node_colours", "obtain_classifier", "obtain_embedder", "obtain_panel",
-    "over_dataset", "predict", "save_classifier", "split_dataset", "train_classifier", "train_embedder",
+    "over_dataset", "predict", "save_classifier", "save_panel", "split_dataset", "train_classifier", "train_embedder",
     "train_jury", "train_number_jury", "weighted_graphs", "with_sources",
 ]  # fmt: skip

@@ -18,11 +18,12 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch
 from comrecgc.models.classifier import Classifier, Predictions
-from comrecgc.models.networks import GraphClassifier, load_classifier
+from comrecgc.models.networks import GraphClassifier, load_classifier, save_classifier
 from comrecgc.models.training import (
     CachedModel,
     ClassifierTraining,
     EpochReport,
+    ModelFile,
     data_fingerprint,
     split_dataset,
     train_classifier,
@@ -135,6 +136,21 @@ def load_panel(
         for name, model in models
     )
     return Panel(tuple(members), unanimous)
+
+
+def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) -> list[ModelFile]:
+    """Write the members of a panel to the run folder."""
+    files = []
+    for place, member in enumerate(panel.members if panel is not None else ()):
+        if not isinstance(member.classifier, GraphClassifier):
+            raise InputError(
+                f"Only classifiers of this package can be kept with a run (got {member.name} in the panel)"
+            )
+        path = folder / f"panel-{place + 1}.safetensors"
+        accuracy = {} if member.accuracy is None else {"accuracy": {"test": member.accuracy}}
+        save_classifier(member.classifier, path, {"name": member.name, "label_names": list(label_names), **accuracy})
+        files.append(ModelFile.of(path, folder))
+    return files
 
 
 def obtain_panel(
