@@ -21,7 +21,7 @@ from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.inputs import Rejects
-    from comrecgc.algorithms.vectors.candidates import Candidates, Stands
+    from comrecgc.algorithms.vectors.candidates import Candidates, RungCheck
     from comrecgc.run import RunContext
     from comrecgc.scoring import NeighbourhoodScorer
 
@@ -297,7 +297,7 @@ class VectorAlgorithm(Algorithm, ABC):
 
     @abstractmethod
     def find(
-        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, stands: Stands, context: RunContext
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, check: RungCheck, context: RunContext
     ) -> Candidates:
         """Look for counterfactuals of the rejects.
 
@@ -305,7 +305,7 @@ class VectorAlgorithm(Algorithm, ABC):
             task: What is asked.
             scorer: Scores the edits that are allowed.
             rejects: The inputs, embedded.
-            stands: Says whether results stand on the rung that is asked for; None where any change is allowed.
+            check: Whether results are on the rung that is asked for; None where any change is allowed.
             context: Time, progress and checkpoints.
         """
 

@@ -169,7 +169,6 @@ def explain(
     """
     started = time.monotonic()
     from comrecgc.cover import Reason
-    from comrecgc.data import paper_theta
     from comrecgc.explainer import CommonRecourseExplainer
     from comrecgc.runs import Compilation, explain_dataset
 
@@ -187,7 +186,7 @@ def explain(
         explainer = CommonRecourseExplainer(
             classifier,  # type: ignore[arg-type]  # None trains one
             chosen,
-            theta=paper_theta(dataset) if asked["theta"] is None else asked["theta"],
+            theta=data.theta if asked["theta"] is None else asked["theta"],
             num_recourses=asked["recourses"],
             panel=False if trust["no_panel"] else list(panel) if panel else None,
             jury=False if trust["no_jury"] else list(jury) if jury else None,
@@ -350,15 +349,17 @@ def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str
 
 def print_figures(figures: Sequence[Figure]) -> None:
     """Figures of a run that differ when recomputed, and how many are the same."""
-    told = [figure for figure in figures if None not in (figure.stored, figure.recomputed)]
-    different = [figure for figure in told if not figure.agrees]
+    comparable = [figure for figure in figures if None not in (figure.stored, figure.recomputed)]
+    different = [figure for figure in comparable if not figure.agrees]
     if different:
         table = Table("figure", "stored", "recomputed")
         for figure in different:
             table.add_row(figure.name, f"{figure.stored:.6g}", f"{figure.recomputed:.6g}")
         out.print(table)
-    same = len(told) - len(different)
-    out.print(f"{same} of {len(told)} figures identical" if different else f"all {len(told)} figures identical")
+    same = len(comparable) - len(different)
+    out.print(
+        f"{same} of {len(comparable)} figures identical" if different else f"all {len(comparable)} figures identical"
+    )
     for why, count in Counter(figure.why for figure in figures if figure.recomputed is None).items():
         out.print(f"{count} not recomputed" + (f": {why}" if why else ""), markup=False, soft_wrap=True)
 

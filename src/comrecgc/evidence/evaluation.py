@@ -238,7 +238,7 @@ def recheck(
 ) -> list[Figure]:
     """The figures of an explanation by vectors, as stated and as its own graphs and the models say.
 
-    Without witnesses, `also_covers` is taken as stated, and trivial coverage is not told; without plausibility, nor are the shares on each rung.
+    Without witnesses, `also_covers` is taken as stated, and trivial coverage is not recomputed; without plausibility, nor are the shares on each rung.
     """
     inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
     if inputs is None:

@@ -47,8 +47,8 @@ class Candidates:
     complete: bool = True  # whether the search finished; False if time was up
 
 
-Stands = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray] | None
-"""Whether each changed graph, given after what it was before, stands on the rung that is asked for; None where any change is allowed."""
+RungCheck = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray] | None
+"""Whether each changed graph is on the rung that is asked for, from the graphs before and after; None where any change is allowed."""
 
 
 def search_candidates(
@@ -75,7 +75,7 @@ class Vectors(VectorAlgorithm):
     name: ClassVar[str] = "vectors"
 
     def find(
-        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _stands: Stands, context: RunContext
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _check: RungCheck, context: RunContext
     ) -> Candidates:
         """Search around every reject."""
         return search_candidates(task, scorer, rejects, context)

@@ -336,7 +336,7 @@ class DirectedSearch:
         state = loaded or fresh
         while not state.ended:
             before, state = state, searcher.step(state)
-            context.tell(*state.progress)
+            context.show_progress(*state.progress)
             if state.ended or kept.is_due:
                 latest = before if state.ended and not state.complete else state
                 kept.save(lambda latest=latest: encode_search(latest))  # type: ignore[misc]
