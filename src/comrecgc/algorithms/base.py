@@ -2,8 +2,7 @@
 
 An algorithm is a `@dataclass(frozen=True, kw_only=True)` whose fields are made with `option`: default, help text and limits are written there
 once, and the check, the docstring, the command line and the stored parameters follow from it. Options that several algorithms share may be a
-record of their own, as `VectorChoice`; on the command line and where they are stored they stand among the others. What all algorithms share
-is a `Task`.
+record, as `VectorChoice`, which is flat on the command line and where it is stored. What all algorithms share is a `Task`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
@@ -222,38 +222,28 @@ class Task(Generic[A_co]):
         return {"algorithm": self.algorithm.name, **shared, **self.algorithm.parameters()}
 
 
+_of_vectors = partial(option, panel="Vectors")
+
+
 @dataclass(frozen=True, kw_only=True)
 class VectorChoice(Options):
     """How recourses are chosen among the vectors of an embedding; what is left open is what is usual of the algorithm."""
 
-    delta: float | str = option(
-        None,
-        "Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse on the data.",
-        above=0,
-        choices=(AUTO,),
-        panel="Vectors",
+    delta: float | str = _of_vectors(
+        None, "Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse on the data.",
+        above=0, choices=(AUTO,),
+    )  # fmt: skip
+    problem: str = _of_vectors(
+        "fcr", "fcr, or fc to draw all counterfactuals from a set no larger than the rejects.", choices=("fcr", "fc")
     )
-    problem: str = option(
-        "fcr",
-        "fcr, or fc to draw all counterfactuals from a set no larger than the rejects.",
-        choices=("fcr", "fc"),
-        panel="Vectors",
+    num_counterfactuals: int | None = _of_vectors(
+        None, "T of fc: most graphs that counterfactuals come from; by default one per reject.", least=1
     )
-    num_counterfactuals: int | None = option(
-        None,
-        "T of fc: most graphs that counterfactuals come from; by default one per reject.",
-        least=1,
-        panel="Vectors",
+    selection: str = _of_vectors(None, "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"))
+    directional: bool | None = _of_vectors(
+        None, "Only recourses longer than Δ, which exclude changing nothing; by default where Δ is auto."
     )
-    selection: str = option(
-        None, "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"), panel="Vectors"
-    )
-    directional: bool | None = option(
-        None,
-        "Only recourses longer than Δ, which exclude changing nothing; by default where Δ is auto.",
-        panel="Vectors",
-    )
-    min_samples: int = option(None, "Vectors that make a cluster.", least=1, panel="Vectors")
+    min_samples: int = _of_vectors(None, "Vectors that make a cluster.", least=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -280,12 +270,12 @@ class VectorAlgorithm(Algorithm, ABC):
         panel="Model",
     )
     choice: VectorChoice = option(  # noqa: RUF009
-        VectorChoice(delta=AUTO, selection="ball", min_samples=2), "How recourses are chosen among vectors."
+        VectorChoice(delta=AUTO, selection="ball", min_samples=2),
+        "How recourses are chosen among vectors: a `VectorChoice`.",
     )
-    constraint: Any = option(  # noqa: RUF009
+    constraint: Any = _of_vectors(  # noqa: RUF009
         None,
         "Which edits are allowed: valence (no atom gets more bonds than it can carry), or a Constraint; by default all.",
-        panel="Vectors",
     )
 
     def __post_init__(self) -> None:

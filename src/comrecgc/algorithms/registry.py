@@ -20,19 +20,9 @@ from comrecgc.errors import InputError
 ALGORITHMS: dict[str, type[Algorithm]] = {
     made.name: made
     for made in (
-        Rules,
-        Vectors,
-        PaperWalk,
-        PublishedWalk,
-        GCFExplainer,
-        GCFNearest,
-        LocalWalk,
-        DatasetCounterfactuals,
-        RCExplainer,
-        CFF,
-        CFGNNExplainer,
+        Rules, Vectors, PaperWalk, PublishedWalk, GCFExplainer, GCFNearest, LocalWalk, DatasetCounterfactuals, RCExplainer, CFF, CFGNNExplainer,
     )
-}
+}  # fmt: skip
 """Every algorithm by its name on the command line and in stored parameters."""
 
 
