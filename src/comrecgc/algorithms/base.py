@@ -135,10 +135,7 @@ class Options:
         """Every option with its value; those of a record within stand in its place."""
         for known in fields(self):
             value = getattr(self, known.name)
-            if isinstance(value, Options):
-                yield from value.values()
-            else:
-                yield known.name, value
+            yield from value.values() if isinstance(value, Options) else ((known.name, value),)
 
 
 @dataclass(frozen=True, kw_only=True)
