@@ -96,7 +96,7 @@ def measured(subject: Subject, name: str, options: dict[str, Any], arguments: ar
     walk = time.monotonic() - started
     row: dict[str, Any] = {"found": len(found), "search_minutes": round(walk / 60, 2)}
     if found.found:
-        usual = 3 if arguments.dataset == "mutagenicity" and name != "dataset" else baseline.min_samples
+        usual = 3 if arguments.dataset == "mutagenicity" and name != "dataset" else baseline.choice.min_samples
         least = arguments.min_samples or usual
         row |= clustered(subject, found, baseline.fc_subset, arguments.theta, least, arguments.seed)
         row |= summary(subject, found)

@@ -42,7 +42,7 @@ def confirmed_share(
     panel: Panel, mined: MinedRules, task: Task[Rules], plausibility: Plausibility
 ) -> tuple[float, int]:
     """Share of the inputs whose shown counterfactual most of a panel accept, and how many are shown."""
-    explanation = RuleChooser.of(task, mined, plausibility).explained()
+    explanation = RuleChooser.of(task, mined, plausibility).explain()
     graphs = [member.counterfactual for recourse in explanation.recourses for member in recourse.covered]
     votes = panel.confirms(GraphBatch.from_graphs(graphs)) if graphs else np.zeros(0, bool)
     return float(votes.sum()) / max(len(explanation.inputs), 1), len(graphs)
@@ -72,7 +72,7 @@ def main() -> None:
         rejects = Rejects.of(dataset, predict(classifier, dataset))
         mined = mine_rules(task, rejects, classifier, plausibility, RunContext(jobs=options.jobs))
         mining = time.perf_counter() - started
-        explanation = RuleChooser.of(task, mined, plausibility).explained(classifier)
+        explanation = RuleChooser.of(task, mined, plausibility).explain(classifier)
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
     print(f"{name}, {options.changes}, {len(rejects)} rejects, {len(mined.table)} rules; R = 1 / 3 / 10 / 100")
     for most in range(1, options.max_changes + 1):

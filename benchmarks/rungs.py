@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import released
+from comrecgc.algorithms.base import VectorChoice
 from comrecgc.algorithms.plausibility import Plausibility
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.explainer import CommonRecourseExplainer
@@ -34,7 +35,7 @@ def main() -> None:
     panels = [obtain_panel(dataset, training=PanelTraining(number=k), folder=arguments.panels)[0] for k in (0, 1)]
     explainer = CommonRecourseExplainer(
         subject.classifier,
-        Vectors(embedder=subject.embedder, changes=arguments.changes, delta=arguments.delta),
+        Vectors(embedder=subject.embedder, changes=arguments.changes, choice=VectorChoice(delta=arguments.delta)),
         panel=panels[0],
         theta=released.theta_of(arguments),
         context=RunContext(time_budget=arguments.time_budget, jobs=2),

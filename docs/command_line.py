@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -26,6 +25,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 def algorithms_markdown() -> str:
     """Every algorithm with its options, as Markdown."""
+    from comrecgc.algorithms.base import options_of
     from comrecgc.algorithms.registry import ALGORITHMS
 
     sections = []
@@ -33,8 +33,7 @@ def algorithms_markdown() -> str:
         words = (inspect.getdoc(algorithm) or "").partition("\nArgs:")[0].strip()
         rows = [
             f"| `{each.name}` | {each.metadata['help']} | `{each.default!r}` |"
-            for each in fields(algorithm)
-            if each.metadata
+            for each in options_of(algorithm).values()
         ]
         head = [
             f"### comrecgc.{algorithm.__name__}",

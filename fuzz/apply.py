@@ -15,6 +15,7 @@ from tests.scoring.plain import random_classifier, random_greed
 from tests.stubs import small_dataset
 from typer.testing import CliRunner
 
+from comrecgc.algorithms.base import VectorChoice
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.cli.app import app
 from comrecgc.data import GraphDataset, load_dataset
@@ -48,7 +49,7 @@ def seed() -> tuple[Path, dict[str, bytes]]:
     dataset = replace(small_dataset(40), label_names=NAMES)
     explainer = CommonRecourseExplainer(
         classifier,
-        Vectors(embedder=embedder, changes="any", delta=0.002),
+        Vectors(embedder=embedder, changes="any", choice=VectorChoice(delta=0.002)),
         theta=0.2,
         num_recourses=3,
         context=RunContext(jobs=1),

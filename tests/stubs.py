@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import Algorithm
+from comrecgc.algorithms.base import Algorithm, options_of
 from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset
 from comrecgc.explainer import CommonRecourseExplainer
@@ -77,8 +77,8 @@ def small_dataset(num_graphs: int = 24, seed: int = 0) -> GraphDataset:
 def explainer_of(model: Any, kind: type[Algorithm] = Rules, **options: Any) -> CommonRecourseExplainer:
     """An explainer whose options go by name to the algorithm or the context, and otherwise to itself; on one core by default."""
     parts: dict[str, dict[str, Any]] = {"algorithm": {}, "context": {"jobs": 1}, "explainer": {}}
-    owner = {each.name: "algorithm" for each in fields(kind)} | {each.name: "context" for each in fields(RunContext)}
+    owner = dict.fromkeys(options_of(kind), "algorithm") | {each.name: "context" for each in fields(RunContext)}
     for name, value in options.items():
         parts[owner.get(name, "explainer")][name] = value
     context = RunContext(**parts["context"])
-    return CommonRecourseExplainer(model, kind(**parts["algorithm"]), context=context, **parts["explainer"])
+    return CommonRecourseExplainer(model, kind.from_options(parts["algorithm"]), context=context, **parts["explainer"])

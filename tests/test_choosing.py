@@ -43,7 +43,7 @@ def run(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(explanation: Explanation) -> list[tuple[str, list[int]]]:
+def choices(explanation: Explanation) -> list[tuple[str, list[int]]]:
     return [(one.summary, [member.input for member in one.covered]) for one in explanation.recourses]
 
 
@@ -66,7 +66,7 @@ def test_explain_and_report_write_the_same_page(run: Path) -> None:
 
 def test_choosing_again_is_the_same_choice_and_other_wishes_are_kept(run: Path) -> None:
     found = comrecgc.open_run(run).explanation
-    assert told(found.choose()) == told(found)
+    assert choices(found.choose()) == choices(found)
     few = found.choose(num_recourses=1, max_cost=1)
     assert len(few.recourses) == 1
     assert few.recourses[0].statistics["cost"] == 1
@@ -75,7 +75,7 @@ def test_choosing_again_is_the_same_choice_and_other_wishes_are_kept(run: Path) 
     assert sure.recourses
     assert all(one.statistics["success"] >= 0.9 for one in sure.recourses)
     assert any(one.statistics["success"] < 0.9 for one in found.recourses)
-    assert told(few.choose(num_recourses=4, max_cost=1)) == told(found.choose(max_cost=1))
+    assert choices(few.choose(num_recourses=4, max_cost=1)) == choices(found.choose(max_cost=1))
     exact = found.choose(radii=[2])
     assert {one.rule.radius for one in exact.recourses if one.rule is not None} == {2}
     no_swaps = found.choose(forbidden_kinds=["swap", "relabel"], forbidden_labels=["A"])
@@ -95,7 +95,7 @@ def test_the_class_chooses_as_the_folder_does() -> None:
         AvoidsLabel(2, 3), theta=0.3, num_recourses=4, panel=False, context=RunContext(jobs=1)
     ).fit(DATASET)
     chosen = made.explanation_.choose(num_recourses=2)
-    assert told(chosen) == told(made.explanation_)[:2]
+    assert choices(chosen) == choices(made.explanation_)[:2]
     assert chosen.metrics["num_recourses"] == 2
     with pytest.raises(InputError, match="confirmed needs a panel"):
         chosen.choose(confirmed=True)
@@ -108,7 +108,7 @@ def test_an_explanation_saved_by_hand_can_be_chosen_from(tmp_path: Path) -> None
     made.explanation_.save(tmp_path / "run")
     again = comrecgc.open_run(tmp_path / "run").explanation
     assert again == made.explanation_
-    assert told(again.choose(num_recourses=2)) == told(made.explanation_.choose(num_recourses=2))
+    assert choices(again.choose(num_recourses=2)) == choices(made.explanation_.choose(num_recourses=2))
     with pytest.raises(InputError, match="needs the table of rules"):
         Explanation.load(tmp_path / "run").choose()
 
@@ -118,7 +118,7 @@ def test_another_folder_for_another_choice(run: Path, tmp_path: Path) -> None:
     assert comrecgc.open_run(tmp_path / "other").explanation == chosen
     assert (tmp_path / "other" / "report.html").exists()
     assert all(figure.agrees for figure in evaluate_run(tmp_path / "other"))
-    assert told(open_run(tmp_path / "other").choose(num_recourses=4)) == told(comrecgc.open_run(run).explanation)
+    assert choices(open_run(tmp_path / "other").choose(num_recourses=4)) == choices(comrecgc.open_run(run).explanation)
     with pytest.raises(InputError, match="is not empty"):
         open_run(run).choose(tmp_path / "other")
     with pytest.raises(InputError, match="another folder"):
@@ -184,7 +184,7 @@ def test_a_run_stopped_after_mining_goes_on_from_its_table(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("comrecgc.explainer.RuleChooser.explained", stop)
+        patch.setattr("comrecgc.explainer.RuleChooser.explain", stop)
         with pytest.raises(KeyboardInterrupt):
             explain_dataset(DATASET, folder, asked(files[0], [files[1]]))
     assert {file.name for file in folder.iterdir()} == {"rules.npz", "run.json"}

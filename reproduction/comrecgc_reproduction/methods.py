@@ -134,7 +134,7 @@ class Method:
         if self.algorithm == "published" and setup.name in _CAPACITY:
             given["capacity"] = _CAPACITY[setup.name]
         if self.algorithm == "published":
-            return SharedWalk(**{**given, **self.options})
+            return SharedWalk.from_options({**given, **self.options})
         return algorithm_of(self.algorithm, {**given, **self.options})
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from comrecgc.algorithms.base import VectorChoice
     from comrecgc.algorithms.registry import (
         CFF,
         CFGNNExplainer,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PACKAGES = {
+    "algorithms.base": "VectorChoice",
     "algorithms.registry": "CFF CFGNNExplainer DatasetCounterfactuals GCFExplainer GCFNearest LocalWalk PaperWalk PublishedWalk RCExplainer Rules Vectors",
     "models": "ClassifierTraining EmbedderTraining PanelTraining as_classifier load_classifier load_embedder train_classifier train_embedder",
     "data": "Goal GraphDataset from_pyg load_dataset",
@@ -62,7 +64,7 @@ __all__ = [
     "CommonRecourseExplainer", "DatasetCounterfactuals", "EmbedderTraining", "Explanation", "FreezeNodes",
     "GCFExplainer", "GCFNearest", "Goal", "Graph", "GraphDataset", "InputError", "KeepConnected", "LocalWalk",
     "PanelTraining", "PaperWalk", "PublishedWalk", "RCExplainer", "Rules", "Run", "RunContext", "Valence",
-    "Vectors", "__version__", "as_classifier", "compare", "from_pyg", "load_classifier", "load_dataset",
+    "VectorChoice", "Vectors", "__version__", "as_classifier", "compare", "from_pyg", "load_classifier", "load_dataset",
     "load_embedder", "open_run", "train_classifier", "train_embedder", "write_report",
 ]  # fmt: skip
 

@@ -113,7 +113,7 @@ class CommonRecourseExplainer:
             if isinstance(self.classifier_, GoalClassifier):
                 inputs.describe_numbers(self.classifier_, study)
             inputs.warnings += doubts
-            context.tell("rejected graphs", len(inputs.rejects), len(study), *inputs.warnings[:1])
+            context.show_progress("rejected graphs", len(inputs.rejects), len(study), *inputs.warnings[:1])
             clock.lap("inputs")
             self.plausibility_ = self._plausibility(inputs, population, context, has_classes=has_classes)
             self.search_curve_: tuple[float, ...] = ()
@@ -130,7 +130,7 @@ class CommonRecourseExplainer:
                 found = self._fit_rules(task, inputs, population, context)
             else:
                 found = self._fit_vectors(task, inputs, context)
-            found = explanation.stamped(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
+            found = explanation.with_run_facts(found, clock, seed=self.random_state, model_accuracy=inputs.accuracy)
             if isinstance(self.classifier_, GoalClassifier):
                 jury = self.plausibility_.jury
                 numbers = explanation.number_facts(
@@ -156,9 +156,9 @@ class CommonRecourseExplainer:
         if not mined.complete:
             inputs.notes.append(_out_of_time(context, "the search for rules of several changes"))
         texts = {"warnings": tuple(inputs.warnings), "notes": tuple(inputs.notes)}
-        chooser = RuleChooser.of(task, mined, self.plausibility_, **texts).counted(self.classifier_, context)
+        chooser = RuleChooser.of(task, mined, self.plausibility_, **texts).with_counts(self.classifier_, context)
         context.clock.lap("counting")
-        found = chooser.explained(self.classifier_)
+        found = chooser.explain(self.classifier_)
         context.clock.lap("choice")
         self.mined_ = chooser.mined
         return found
@@ -173,12 +173,12 @@ class CommonRecourseExplainer:
         context.clock.lap("embedder")
         if context.before_search is not None:
             context.before_search()
-        candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_.stands(resolved), context)
+        candidates = task.algorithm.find(resolved, scorer, rejects, self.plausibility_.rung_check(resolved), context)
         context.clock.lap("search")
         candidates = self.plausibility_.confirmed(candidates, resolved, rejects.graphs)
         chosen = choose_recourses(resolved, candidates, context.num_jobs)
         context.clock.lap("selection")
-        if isinstance(task.algorithm.delta, str):
+        if isinstance(task.algorithm.choice.delta, str):
             inputs.notes.append(
                 f"Δ = {resolved.delta:.4g} is half the median length of a one-edit recourse on this data."
             )

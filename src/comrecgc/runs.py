@@ -176,8 +176,7 @@ def explain_dataset(
             "request": folder.request,
             "models": {what: asdict(file) for what, file in files.items()},
             "panel": [
-                asdict(file)
-                for file in evidence.save_panel(fitted.plausibility_.panel, folder.path, dataset.label_names)
+                asdict(file) for file in models.save_panel(fitted.plausibility_.panel, folder.path, dataset.label_names)
             ],
             "agree": bool(explainer.agree),
             "ladder": ladder_facts(fitted.plausibility_.ladder),
@@ -188,11 +187,11 @@ def explain_dataset(
             evidence.save_witnesses(evidence.witnesses_of(fitted.verified_, fitted.rejects_), folder.path / WITNESSES)
             facts[WITNESSES] = checksum(folder.path / WITNESSES)
         explanation = fitted.explanation_.using(facts=replace(fitted.explanation_.facts, facts=facts))
-        context.tell("writing report and tables", 0, 2)
+        context.show_progress("writing report and tables", 0, 2)
         write_report(explanation, folder.path / REPORT)  # the manifest, which makes the folder whole, comes last
-        context.tell("writing report and tables", 1, 2)
+        context.show_progress("writing report and tables", 1, 2)
         explanation.save(folder.path)
-        context.tell("writing report and tables", 2, 2)
+        context.show_progress("writing report and tables", 2, 2)
         folder.finish()
         return explanation
 

@@ -5,13 +5,32 @@ Also tests comrecgc.algorithms.registry.
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
 
-from comrecgc.algorithms.base import Algorithm, Task, VectorAlgorithm, VectorTask, accepted, inside, option
-from comrecgc.algorithms.registry import ALGORITHMS, GCFExplainer, PaperWalk, Rules, Vectors, algorithm_of, owners_of
+from comrecgc.algorithms.base import (
+    Algorithm,
+    Task,
+    VectorAlgorithm,
+    VectorChoice,
+    VectorTask,
+    accepted,
+    inside,
+    option,
+    options_of,
+)
+from comrecgc.algorithms.registry import (
+    ALGORITHMS,
+    DatasetCounterfactuals,
+    GCFExplainer,
+    PaperWalk,
+    Rules,
+    Vectors,
+    algorithm_of,
+    owners_of,
+)
 from comrecgc.errors import InputError
 
 
@@ -69,7 +88,7 @@ def test_every_algorithm_is_made_from_its_name_and_says_what_its_fields_mean(nam
     assert made.name == name
     assert made.recourse in ("rules", "vectors")
     assert algorithm_of(name, {"changes": made.changes}) == made
-    assert all(each.metadata["help"].endswith(".") for each in fields(made))
+    assert all(each.metadata["help"].endswith(".") for each in options_of(type(made)).values())
 
 
 def test_unknown_names_and_options_are_named_with_whose_they_are() -> None:
@@ -78,6 +97,34 @@ def test_unknown_names_and_options_are_named_with_whose_they_are() -> None:
     with pytest.raises(InputError, match=r"Options of rules are .*\(got 'num_heads', an option of paper, published\)"):
         algorithm_of("rules", {"num_heads": 3})
     assert owners_of("nothing") == []
+
+
+def test_what_a_choice_leaves_open_is_what_is_usual_of_the_algorithm() -> None:
+    few = VectorChoice(problem="fc", num_counterfactuals=3)
+    assert Vectors(choice=few).choice == VectorChoice(
+        delta="auto", problem="fc", num_counterfactuals=3, selection="ball", min_samples=2
+    )
+    assert DatasetCounterfactuals(choice=few).choice.min_samples == 1
+    paper = PaperWalk(choice=VectorChoice(delta=0.05))
+    assert (paper.choice.delta, paper.choice.selection) == (0.05, "dbscan")
+    assert replace(paper, num_heads=2).choice == paper.choice
+    with pytest.raises(InputError, match="choice must be a VectorChoice"):
+        Vectors(choice="ball")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="T of problem='fc'"):
+        VectorChoice(num_counterfactuals=3)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_options_are_flat_by_name_and_stored_as_they_were_given(name: str) -> None:
+    made = ALGORITHMS[name]
+    usual = {each: known.default for each, known in options_of(made).items()}
+    assert dict(made().values()) == usual
+    assert made.from_options(usual) == made()
+    assert not any(isinstance(value, dict) for value in made().parameters().values())
+    if made.recourse == "vectors":
+        changed = made.from_options({"delta": 0.07, "problem": "fc"})
+        assert (changed.parameters()["delta"], changed.parameters()["problem"]) == (0.07, "fc")
+        assert changed.parameters() == made().parameters() | {"delta": 0.07, "problem": "fc"}
 
 
 def test_a_task_fills_in_what_is_usual_and_checks_the_rest() -> None:
@@ -92,13 +139,15 @@ def test_a_task_fills_in_what_is_usual_and_checks_the_rest() -> None:
             Task(**{"algorithm": Rules(), **options})  # type: ignore[arg-type, type-var]
 
 
-@pytest.mark.parametrize("algorithm", [Vectors(), PaperWalk(), GCFExplainer(), Vectors(delta=0.3, directional=True)])
+@pytest.mark.parametrize(
+    "algorithm", [Vectors(), PaperWalk(), GCFExplainer(), Vectors(choice=VectorChoice(delta=0.3, directional=True))]
+)
 def test_a_delta_that_is_left_open_is_measured(algorithm: VectorAlgorithm) -> None:
     task = Task(algorithm=algorithm, theta=0.2)
     measured, unknown = VectorTask.of(task, 0.08), VectorTask.of(task)
-    is_open = algorithm.delta == "auto"
-    assert (measured.delta, unknown.delta) == ((0.04, 0.04) if is_open else (algorithm.delta, algorithm.delta))
-    assert measured.directional is (is_open or bool(algorithm.directional))
+    given, is_open = algorithm.choice.delta, algorithm.choice.delta == "auto"
+    assert (measured.delta, unknown.delta) == ((0.04, 0.04) if is_open else (given, given))
+    assert measured.directional is (is_open or bool(algorithm.choice.directional))
     assert measured.parameters()["delta"] == measured.delta
     assert replace(measured, theta=0.3).delta == measured.delta
 

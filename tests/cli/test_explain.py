@@ -212,7 +212,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(
         def stop(*_: object) -> None:
             raise KeyboardInterrupt
 
-        return original(self, scorer, inputs, context.telling(stop), **kw)
+        return original(self, scorer, inputs, context.with_progress(stop), **kw)
 
     with monkeypatch.context() as patch:
         patch.setattr(DirectedSearch, "run", interrupted)

@@ -62,8 +62,8 @@ def chosen_again(subject: Subject, **wishes: object) -> Subject:
     """The same with rules chosen under other wishes."""
     chooser = subject.explanation.chooser
     assert isinstance(chooser, RuleChooser)
-    other = chooser.wishing(**wishes)
-    return replace(subject, explanation=other.explained(), wishes=other.wishes)
+    other = chooser.with_wishes(**wishes)
+    return replace(subject, explanation=other.explain(), wishes=other.wishes)
 
 
 def num_rejects(model: Classifier, dataset: GraphDataset) -> int:

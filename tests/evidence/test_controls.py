@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.controls import explained, random_weights, shuffled_labels
+from comrecgc.evidence.controls import explain_control, random_weights, shuffled_labels
 from comrecgc.evidence.evaluation import Subject
 from comrecgc.evidence.gathering import gather
 from comrecgc.graphs import GraphBatch
@@ -36,7 +36,7 @@ def test_a_control_rejects_as_many_and_knows_nothing(dataset: GraphDataset, subj
     assert shuffled.dataset.classes.sum() == dataset.classes.sum()
     assert (shuffled.dataset.classes != dataset.classes).mean() > 0.2
     assert shuffled.panel is not None
-    assert len(shuffled.panel) == 1  # the first is explained
+    assert len(shuffled.panel) == 1  # the first is explain_control
 
 
 def test_random_weights_come_with_their_mirror_image(dataset: GraphDataset, subject: Subject) -> None:
@@ -51,7 +51,7 @@ def test_the_same_seed_draws_the_same_control(subject: Subject) -> None:
 
 
 def test_rules_of_random_weights_cover_much_and_are_called_weak(subject: Subject) -> None:
-    control = explained(random_weights(subject)[0], subject)
+    control = explain_control(random_weights(subject)[0], subject)
     evidence = gather(control, second_panel=honest(), with_controls=False)
     true = gather(subject, second_panel=honest(), with_controls=False)
     assert evidence.figures["coverage"] > 0.5  # type: ignore[operator]

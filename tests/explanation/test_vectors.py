@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from comrecgc.algorithms.base import Task, VectorTask
+from comrecgc.algorithms.base import Task, VectorChoice, VectorTask
 from comrecgc.algorithms.inputs import ModelPair, Rejects
 from comrecgc.algorithms.vectors.candidates import Candidates, Vectors
 from comrecgc.cover import RecoursePairs
@@ -27,7 +27,7 @@ REJECTS = Rejects.of(DATASET, predict(MODELS.classifier, DATASET)).embedded(MODE
 
 
 def limits(theta: float, delta: float) -> VectorTask:
-    return VectorTask.of(Task(algorithm=Vectors(delta=delta), theta=theta))
+    return VectorTask.of(Task(algorithm=Vectors(choice=VectorChoice(delta=delta)), theta=theta))
 
 
 def candidates_of(*paths: EditPath, embeddings: np.ndarray | None = None) -> Candidates:

@@ -36,7 +36,7 @@ def live_explanation() -> Explanation:
         truth=rng.integers(0, 101, len(before.entries)).astype(np.int8),
     )
     table = replace(before, entries=entries, needed=rng.integers(1, 4, before.num_inputs).astype(np.int8))
-    return replace(chooser, mined=replace(chooser.mined, table=table)).explained()
+    return replace(chooser, mined=replace(chooser.mined, table=table)).explain()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from comrecgc.evidence.verdict import Finding, Verdict
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Graph, graph_key
 from comrecgc.report import write_report
-from comrecgc.report.explorer import _packed
+from comrecgc.report.explorer import _pack
 from tests.report.browsing import NARROW, Open, browser, open_page
 from tests.report.live import chooser_of, live_explanation, roofed_explanation
 
@@ -505,7 +505,7 @@ def test_names_and_verdicts_are_shown_and_hostile_ones_do_no_harm(
     )
     called = tuple(f"{hostile} no. {place}" for place in range(len(rejects)))
     mined = replace(chooser.mined, rejects=replace(rejects, dataset=renamed, names=called))
-    found = replace(chooser, mined=mined).explained()
+    found = replace(chooser, mined=mined).explain()
     verdict = Verdict(
         level="weak", shortcut=True, findings=(Finding(question="other models", speaks="against", sentence=hostile),)
     )
@@ -573,4 +573,4 @@ def large_table(num_rules: int = 3000, num_inputs: int = 2500) -> bytes:
         "edges": np.zeros(0, np.uint16), "bonds": np.zeros(0, np.uint16), "positions": np.zeros(0, np.int16),
         "foldOf": (np.arange(num_inputs) % 5).astype(np.uint8), "ruleFoldOf": (np.arange(num_inputs) % 5).astype(np.uint8),
     }  # fmt: skip
-    return _packed(facts, arrays)
+    return _pack(facts, arrays)

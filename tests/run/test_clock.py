@@ -49,8 +49,8 @@ def test_work_within_a_run_has_a_deadline_and_progress_of_its_own() -> None:
     late, soon = (whole.until(time.monotonic() + seconds) for seconds in (-1, 1000))
     assert (late.is_late, soon.is_late, whole.deadline) == (True, False, None)
     assert late.clock is soon.clock is whole.clock
-    late.telling(None).tell("work", 1, 2)
+    late.with_progress(None).show_progress("work", 1, 2)
     assert not told
-    late.telling(lambda *said: told.append(("within", *said))).tell("work", 1, 2)
-    whole.tell("work", 2, 2)
+    late.with_progress(lambda *said: told.append(("within", *said))).show_progress("work", 1, 2)
+    whole.show_progress("work", 2, 2)
     assert told == [("within", "work", 1, 2, ""), ("work", 2, 2, "")]

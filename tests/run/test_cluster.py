@@ -1,4 +1,4 @@
-"""A dask cluster does what threads do, also when a worker is killed; what cannot work is told in one line."""
+"""A dask cluster does what threads do, also when a worker is killed; what cannot work is reported in one line."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_run_shows_progress_where_somebody_watches(
 ) -> None:
     def shown(**given: Any) -> str:
         with RunContext(**given).begun() as context:
-            context.tell("inputs", 1, 2)
+            context.show_progress("inputs", 1, 2)
         return capsys.readouterr().err
 
     assert shown() == ""

@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from comrecgc.algorithms.base import VectorChoice
 from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.data import load_planted
@@ -29,7 +30,7 @@ MODELS = ModelPair(AvoidsLabel(2, 3), Histogram(3))
 def found() -> Explanation:
     explainer = CommonRecourseExplainer(
         MODELS.classifier,
-        Vectors(embedder=MODELS.embedder, changes="any", delta=0.05),
+        Vectors(embedder=MODELS.embedder, changes="any", choice=VectorChoice(delta=0.05)),
         theta=0.3,
         num_recourses=3,
         context=RunContext(jobs=1),

@@ -1,7 +1,8 @@
 """What an algorithm is: a frozen, validated, documented configuration that finds candidates for common recourses.
 
 An algorithm is a `@dataclass(frozen=True, kw_only=True)` whose fields are made with `option`: default, help text and limits are written there
-once, and the check, the docstring, the command line and the stored parameters follow from it. What all algorithms share is a `Task`.
+once, and the check, the docstring, the command line and the stored parameters follow from it. Options that several algorithms share may be a
+record, as `VectorChoice`, which is flat on the command line and where it is stored. What all algorithms share is a `Task`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from dataclasses import Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -18,14 +21,13 @@ from comrecgc.errors import InputError
 
 if TYPE_CHECKING:
     from comrecgc.algorithms.inputs import Rejects
-    from comrecgc.algorithms.vectors.candidates import Candidates, Stands
+    from comrecgc.algorithms.vectors.candidates import Candidates, RungCheck
     from comrecgc.run import RunContext
     from comrecgc.scoring import NeighbourhoodScorer
 
 CHANGES = ("any", "connected", "plausible", "confirmed")
 RECOURSES = ("vectors", "rules")
 AUTO = "auto"
-PAPER_DELTA = 0.02
 
 
 def option(
@@ -49,8 +51,95 @@ def option(
     return field(default=default, metadata=known)
 
 
+# Checks of fields, from what `option` says of them.
+
+
+def check_count(name: str, value: Any, *, least: int) -> None:
+    """Refuse what is not an integer of at least so much."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} must be an integer of at least {least} (got {value!r})")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+_HOLDS = {"least": operator.ge, "most": operator.le, "above": operator.gt, "below": operator.lt}
+
+
+def _checked(known: Field[Any], value: Any) -> Any:
+    """The value of a field, checked; several texts become a tuple."""
+    kind, choices = str(known.type), known.metadata["choices"]
+    if kind == "Any" or (value is None and ("None" in kind or known.default is None)):
+        return value
+    if isinstance(known.default, Options):
+        if not isinstance(value, type(known.default)):
+            raise InputError(f"{known.name} must be a {type(known.default).__name__} (got {value!r:.80})")
+        return value
+    if kind.startswith("tuple"):
+        values = (value,) if isinstance(value, str) else value
+        if not isinstance(values, list | tuple) or ("str" in kind and not all(isinstance(one, str) for one in values)):
+            raise InputError(f"{known.name} must be a list of texts (got {value!r})")
+        return tuple(values)
+    if choices and isinstance(value, str):
+        if value not in choices:
+            wanted = f"one of {', '.join(choices)}" if kind == "str" else f"a positive number or {choices[0]!r}"
+            raise InputError(f"{known.name} must be {wanted} (got {value!r})")
+        return value
+    if kind.startswith("bool"):
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{known.name} must be True or False (got {value!r})")
+        return bool(value)
+    if kind.startswith("int") and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
+        raise InputError(f"{known.name} must be an integer{_limits(known)} (got {value!r})")
+    limits = [(_HOLDS[name], limit) for name, limit in known.metadata["limits"].items() if limit is not None]
+    if not _is_number(value) or not math.isfinite(value) or not all(holds(value, limit) for holds, limit in limits):
+        raise InputError(
+            f"{known.name} must be {'an integer' if kind.startswith('int') else 'a number'}{_limits(known)} (got {value!r})"
+        )
+    return value
+
+
+def _limits(known: Field[Any]) -> str:
+    """The limits of a number in words."""
+    words = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
+    said = [f"{words[name]} {limit:g}" for name, limit in known.metadata["limits"].items() if limit is not None]
+    return f" {' and '.join(said)}" if said else ""
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Algorithm:
+class Options:
+    """A record of options: checked when it is made, documented by the help of its fields."""
+
+    def __init_subclass__(cls) -> None:
+        """Give fields with another default the help and limits they inherit, and add the help of every field to the docstring."""
+        inherited: dict[str, Field[Any]] = getattr(cls, "__dataclass_fields__", {})
+        for name in inherited.keys() & vars(cls).keys():
+            setattr(cls, name, field(default=vars(cls)[name], metadata=inherited[name].metadata))
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        lines = [f"    {name}: {known.metadata['help']}" for name, known in (inherited | own).items() if known.metadata]
+        cls.__doc__ = "\n".join([(cls.__doc__ or "").rstrip(), "", "Args:", *lines])
+
+    def __post_init__(self) -> None:
+        for known in fields(self):
+            if known.metadata:
+                object.__setattr__(self, known.name, _checked(known, getattr(self, known.name)))
+
+    def values(self) -> Iterator[tuple[str, Any]]:
+        """Every option with its value; those of a record within stand in its place."""
+        for known in fields(self):
+            value = getattr(self, known.name)
+            yield from value.values() if isinstance(value, Options) else ((known.name, value),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(Options):
     """A way to find common recourses."""
 
     name: ClassVar[str]
@@ -70,25 +159,19 @@ class Algorithm:
         panel="Trust",
     )
 
-    def __init_subclass__(cls) -> None:
-        """Give fields with another default the help and limits they inherit, and add the help of every field to the docstring."""
-        inherited: dict[str, Field[Any]] = getattr(cls, "__dataclass_fields__", {})
-        for name in inherited.keys() & vars(cls).keys():
-            setattr(cls, name, field(default=vars(cls)[name], metadata=inherited[name].metadata))
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
-        lines = [f"    {name}: {known.metadata['help']}" for name, known in (inherited | own).items() if known.metadata]
-        cls.__doc__ = "\n".join([(cls.__doc__ or "").rstrip(), "", "Args:", *lines])
-
-    def __post_init__(self) -> None:
-        for known in fields(self):
-            if known.metadata:
-                object.__setattr__(self, known.name, _checked(known, getattr(self, known.name)))
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """The algorithm from the options that differ from their defaults, those of its records among the others."""
+        given = dict(options)
+        for known in fields(cls):
+            if isinstance(known.default, Options):
+                inner = {each.name: given.pop(each.name) for each in fields(known.default) if each.name in given}
+                given[known.name] = replace(known.default, **inner)
+        return cls(**given)
 
     def parameters(self) -> dict[str, Any]:
         """What determines the answer, as JSON values; models and the rung of changes have places of their own."""
-        left_out = ("changes", "embedder")
-        values = {known.name: getattr(self, known.name) for known in fields(self) if known.name not in left_out}
-        return {name: _json_value(value) for name, value in values.items()}
+        return {name: _json_value(value) for name, value in self.values() if name not in ("changes", "embedder")}
 
     @property
     def wants_panel(self) -> bool:
@@ -136,6 +219,39 @@ class Task(Generic[A_co]):
         return {"algorithm": self.algorithm.name, **shared, **self.algorithm.parameters()}
 
 
+_of_vectors = partial(option, panel="Vectors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorChoice(Options):
+    """How recourses are chosen among the vectors of an embedding; what is left open is what is usual of the algorithm."""
+
+    delta: float | str = _of_vectors(
+        None, "Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse on the data.",
+        above=0, choices=(AUTO,),
+    )  # fmt: skip
+    problem: str = _of_vectors(
+        "fcr", "fcr, or fc to draw all counterfactuals from a set no larger than the rejects.", choices=("fcr", "fc")
+    )
+    num_counterfactuals: int | None = _of_vectors(
+        None, "T of fc: most graphs that counterfactuals come from; by default one per reject.", least=1
+    )
+    selection: str = _of_vectors(None, "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"))
+    directional: bool | None = _of_vectors(
+        None, "Only recourses longer than Δ, which exclude changing nothing; by default where Δ is auto."
+    )
+    min_samples: int = _of_vectors(None, "Vectors that make a cluster.", least=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_counterfactuals is not None and self.problem != "fc":
+            raise InputError(f"num_counterfactuals is T of problem='fc' (got problem={self.problem!r})")
+
+
+PAPER_CHOICE = VectorChoice(delta=0.02, selection="dbscan", min_samples=2)
+"""As in the paper's experiments."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class VectorAlgorithm(Algorithm, ABC):
     """A source of counterfactuals whose recourses are vectors of an embedding."""
@@ -150,50 +266,25 @@ class VectorAlgorithm(Algorithm, ABC):
         "quickly on the graphs.",
         panel="Model",
     )
-    delta: float | str = option(
-        AUTO,
-        "Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse on the data.",
-        above=0,
-        choices=(AUTO,),
-        panel="Vectors",
+    choice: VectorChoice = option(  # noqa: RUF009
+        VectorChoice(delta=AUTO, selection="ball", min_samples=2),
+        "How recourses are chosen among vectors: a `VectorChoice`.",
     )
-    problem: str = option(
-        "fcr",
-        "fcr, or fc to draw all counterfactuals from a set no larger than the rejects.",
-        choices=("fcr", "fc"),
-        panel="Vectors",
-    )
-    num_counterfactuals: int | None = option(
-        None,
-        "T of fc: most graphs that counterfactuals come from; by default one per reject.",
-        least=1,
-        panel="Vectors",
-    )
-    selection: str = option(
-        "ball", "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"), panel="Vectors"
-    )
-    directional: bool | None = option(
-        None,
-        "Only recourses longer than Δ, which exclude changing nothing; by default where Δ is auto.",
-        panel="Vectors",
-    )
-    min_samples: int = option(2, "Vectors that make a cluster.", least=1, panel="Vectors")
-    constraint: Any = option(  # noqa: RUF009
+    constraint: Any = _of_vectors(  # noqa: RUF009
         None,
         "Which edits are allowed: valence (no atom gets more bonds than it can carry), or a Constraint; by default all.",
-        panel="Vectors",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.constraint, str) and self.constraint != "valence":
             raise InputError(f"constraint must be 'valence' or a Constraint (got {self.constraint!r})")
-        if self.num_counterfactuals is not None and self.problem != "fc":
-            raise InputError(f"num_counterfactuals is T of problem='fc' (got problem={self.problem!r})")
+        usual = {name: value for name, value in type(self).choice.values() if getattr(self.choice, name) is None}
+        object.__setattr__(self, "choice", replace(self.choice, **usual))
 
     @abstractmethod
     def find(
-        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, stands: Stands, context: RunContext
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, check: RungCheck, context: RunContext
     ) -> Candidates:
         """Look for counterfactuals of the rejects.
 
@@ -201,7 +292,7 @@ class VectorAlgorithm(Algorithm, ABC):
             task: What is asked.
             scorer: Scores the edits that are allowed.
             rejects: The inputs, embedded.
-            stands: Says whether results stand on the rung that is asked for; None where any change is allowed.
+            check: Whether results are on the rung that is asked for; None where any change is allowed.
             context: Time, progress and checkpoints.
         """
 
@@ -216,14 +307,13 @@ class VectorTask(Task[VectorAlgorithm]):
     @classmethod
     def of(cls, task: Task[VectorAlgorithm], one_edit_length: float | None = None) -> VectorTask:
         """The task with `Δ` half the median length of a one-edit recourse where that is wanted; without one, a fifth of `θ`, the paper's ratio."""
-        algorithm = task.algorithm
-        delta = algorithm.delta
+        choice = task.algorithm.choice
+        delta, is_automatic = choice.delta, isinstance(choice.delta, str)
         if isinstance(delta, str):
             delta = one_edit_length / 2 if one_edit_length else task.theta / 5
-        is_automatic = isinstance(algorithm.delta, str)
-        directional = is_automatic if algorithm.directional is None else bool(algorithm.directional)
+        directional = is_automatic if choice.directional is None else bool(choice.directional)
         return cls(
-            algorithm=algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
+            algorithm=task.algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
             delta=float(delta), directional=directional,
         )  # fmt: skip
 
@@ -258,59 +348,14 @@ def accepted(margin: float) -> float:
     return 0.5 + margin
 
 
-# Checks of fields, from what `option` says of them.
-
-
-def check_count(name: str, value: Any, *, least: int) -> None:
-    """Refuse what is not an integer of at least so much."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} must be an integer of at least {least} (got {value!r})")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
-_HOLDS = {"least": operator.ge, "most": operator.le, "above": operator.gt, "below": operator.lt}
-
-
-def _checked(known: Field[Any], value: Any) -> Any:
-    """The value of a field, checked; several texts become a tuple."""
-    kind, choices = str(known.type), known.metadata["choices"]
-    if kind == "Any" or (value is None and "None" in kind):
-        return value
-    if kind.startswith("tuple"):
-        values = (value,) if isinstance(value, str) else value
-        if not isinstance(values, list | tuple) or ("str" in kind and not all(isinstance(one, str) for one in values)):
-            raise InputError(f"{known.name} must be a list of texts (got {value!r})")
-        return tuple(values)
-    if choices and isinstance(value, str):
-        if value not in choices:
-            wanted = f"one of {', '.join(choices)}" if kind == "str" else f"a positive number or {choices[0]!r}"
-            raise InputError(f"{known.name} must be {wanted} (got {value!r})")
-        return value
-    if kind.startswith("bool"):
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{known.name} must be True or False (got {value!r})")
-        return bool(value)
-    if kind.startswith("int") and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
-        raise InputError(f"{known.name} must be an integer{_limits(known)} (got {value!r})")
-    limits = [(_HOLDS[name], limit) for name, limit in known.metadata["limits"].items() if limit is not None]
-    if not _is_number(value) or not math.isfinite(value) or not all(holds(value, limit) for holds, limit in limits):
-        raise InputError(
-            f"{known.name} must be {'an integer' if kind.startswith('int') else 'a number'}{_limits(known)} (got {value!r})"
-        )
-    return value
-
-
-def _limits(known: Field[Any]) -> str:
-    """The limits of a number in words."""
-    words = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
-    said = [f"{words[name]} {limit:g}" for name, limit in known.metadata["limits"].items() if limit is not None]
-    return f" {' and '.join(said)}" if said else ""
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+def options_of(made: type[Algorithm]) -> dict[str, Field[Any]]:
+    """The options of an algorithm by name, with its own defaults; those of a record stand in its place."""
+    found: dict[str, Field[Any]] = {}
+    for known in fields(made):
+        if not isinstance(known.default, Options):
+            found[known.name] = known
+            continue
+        for inner in fields(known.default):
+            found[inner.name] = own = field(default=getattr(known.default, inner.name), metadata=inner.metadata)
+            own.name, own.type = inner.name, inner.type
+    return found

@@ -128,12 +128,12 @@ class LabelledGraphs:
         np.add.at(gained, list(rule.before.labels), -1)
         gained[-1] = len(rule.after.edges) - len(rule.before.edges)
         # Where several nodes go, edges among them that the rule does not name go too, and their number says nothing.
-        told = slice(None) if len(rule.before.labels) - len(rule.kept) < 2 else slice(-1)
-        known = {row[told].tobytes() for row in self.compositions}
+        columns = slice(None) if len(rule.before.labels) - len(rule.kept) < 2 else slice(-1)
+        known = {row[columns].tobytes() for row in self.compositions}
         done: set[tuple[int, int]] = set()
         counts, listed = Counter[tuple[int, int]](), []
         for place, row in enumerate(self.compositions + gained):
-            if row[told].tobytes() not in known or int(self.keys[place]) not in self.classes:
+            if row[columns].tobytes() not in known or int(self.keys[place]) not in self.classes:
                 continue
             graph = self.dataset.graphs[place]
             where = self._surroundings.setdefault(place, NeighbourIndex(graph))

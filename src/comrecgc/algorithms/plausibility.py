@@ -13,7 +13,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import Task, VectorAlgorithm, VectorTask
 from comrecgc.algorithms.inputs import ModelPair
 from comrecgc.algorithms.matched_pairs import calibrated
-from comrecgc.algorithms.vectors.candidates import Candidates, Stands, ball_cover
+from comrecgc.algorithms.vectors.candidates import Candidates, RungCheck, ball_cover
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import AllOf, ChangedGraphs, Constraint, Graph, GraphBatch, Ladder, Rung, batched, rung_shares
@@ -76,19 +76,19 @@ class Plausibility:
         if panel is None:
             raise InputError(f"changes='confirmed' needs a panel. {self.why_no_panel}")
         used, place = np.unique(candidates.pairs.candidates, return_inverse=True)
-        nobody = np.zeros((len(panel), 0), bool)
+        none = np.zeros((len(panel), 0), bool)
         after = [panel.accepts(batch) for batch in batched(map(candidates.graph, used.tolist()))]
         before = panel.accepts(GraphBatch.from_graphs(inputs))
         confirmed = panel.confirmed(
-            before[:, candidates.pairs.inputs], np.concatenate([nobody, *after], axis=1)[:, place]
+            before[:, candidates.pairs.inputs], np.concatenate([none, *after], axis=1)[:, place]
         )
         pairs, centres = candidates.pairs.subset(confirmed), candidates.centres
         if centres is not None:
             centres = ball_cover(task).centres(pairs, np.random.default_rng([task.random_state, 2]), previous=centres)
         return replace(candidates, pairs=pairs, centres=centres)
 
-    def stands(self, task: Task[Any]) -> Stands:
-        """Plausibility whether changed graphs stand on the rung of the task; None where any change is allowed."""
+    def rung_check(self, task: Task[Any]) -> RungCheck:
+        """A test whether changed graphs are on the rung of the task; None where any change is allowed."""
         rung = Rung.parse(task.changes)
         if rung == Rung.ANY:
             return None

@@ -274,6 +274,13 @@ class Data:
     reading: dict[str, Any]
     data_root: DataRoot = None
 
+    @property
+    def theta(self) -> float:
+        """The default `θ` on it."""
+        from comrecgc.data import paper_theta
+
+        return paper_theta(self.dataset)
+
 
 def read_data(data: Data, *, need_classes: bool = True, label_names: Sequence[str] | None = None) -> GraphDataset:
     """The data that `--dataset` names, read as the options say; what reading did to it goes to stderr."""

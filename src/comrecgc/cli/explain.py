@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -49,13 +48,14 @@ class _ExplainCommand(cli.Command):
     """The help has the options of one algorithm: of rules, or of the one that stands before `--help`."""
 
     def row(self, ctx: Any, parameter: Any) -> tuple[str, str] | None:
-        from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of
+        from comrecgc.algorithms.base import options_of
+        from comrecgc.algorithms.registry import ALGORITHMS, algorithm_of, owners_of
 
         name = ctx.params.get("algorithm") or "rules"
         algorithm_of(name)
-        own = {each.name: each for each in _fields(ALGORITHMS[name])}
+        own = options_of(ALGORITHMS[name])
         row = super().row(ctx, parameter)
-        if row is None or parameter.name not in {each.name for made in ALGORITHMS.values() for each in _fields(made)}:
+        if row is None or not owners_of(parameter.name):
             return row
         if parameter.name not in own:
             return None
@@ -75,24 +75,22 @@ def full_explain() -> Callable[..., None]:
 
 def algorithm_options() -> list[inspect.Parameter]:
     """An option for every field of an algorithm; one that several share is one option, and its help says whose it is."""
+    from comrecgc.algorithms.base import options_of
     from comrecgc.algorithms.registry import ALGORITHMS
 
     names = dict.fromkeys(
-        each.name for made in ALGORITHMS.values() for each in _fields(made) if each.metadata["command_line"]
+        each.name for made in ALGORITHMS.values() for each in options_of(made).values() if each.metadata["command_line"]
     )
     options = [_option(name) for name in names]
     order = ("Trust", "Rules", "Molecules", "Model", "Vectors", cli.OTHERS, "Baselines", "Scale")
     return sorted(options, key=lambda option: order.index(option.annotation.__metadata__[0].rich_help_panel))
 
 
-def _fields(made: Any) -> list[Any]:
-    return [each for each in fields(made) if each.metadata]
-
-
 def _option(name: str) -> inspect.Parameter:
+    from comrecgc.algorithms.base import options_of
     from comrecgc.algorithms.registry import ALGORITHMS
 
-    owners = {key: each for key, made in ALGORITHMS.items() for each in _fields(made) if each.name == name}
+    owners = {key: options_of(made)[name] for key, made in ALGORITHMS.items() if name in options_of(made)}
     first = next(iter(owners.values()))
     helps = _by_value({key: each.metadata["help"] for key, each in owners.items()}, len(ALGORITHMS))
     defaults = _by_value({key: _shown(each.default) for key, each in owners.items()}, len(owners))
@@ -171,7 +169,6 @@ def explain(
     """
     started = time.monotonic()
     from comrecgc.cover import Reason
-    from comrecgc.data import paper_theta
     from comrecgc.explainer import CommonRecourseExplainer
     from comrecgc.runs import Compilation, explain_dataset
 
@@ -189,7 +186,7 @@ def explain(
         explainer = CommonRecourseExplainer(
             classifier,  # type: ignore[arg-type]  # None trains one
             chosen,
-            theta=paper_theta(dataset) if asked["theta"] is None else asked["theta"],
+            theta=data.theta if asked["theta"] is None else asked["theta"],
             num_recourses=asked["recourses"],
             panel=False if trust["no_panel"] else list(panel) if panel else None,
             jury=False if trust["no_jury"] else list(jury) if jury else None,
@@ -352,15 +349,17 @@ def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str
 
 def print_figures(figures: Sequence[Figure]) -> None:
     """Figures of a run that differ when recomputed, and how many are the same."""
-    told = [figure for figure in figures if None not in (figure.stored, figure.recomputed)]
-    different = [figure for figure in told if not figure.agrees]
+    comparable = [figure for figure in figures if None not in (figure.stored, figure.recomputed)]
+    different = [figure for figure in comparable if not figure.agrees]
     if different:
         table = Table("figure", "stored", "recomputed")
         for figure in different:
             table.add_row(figure.name, f"{figure.stored:.6g}", f"{figure.recomputed:.6g}")
         out.print(table)
-    same = len(told) - len(different)
-    out.print(f"{same} of {len(told)} figures identical" if different else f"all {len(told)} figures identical")
+    same = len(comparable) - len(different)
+    out.print(
+        f"{same} of {len(comparable)} figures identical" if different else f"all {len(comparable)} figures identical"
+    )
     for why, count in Counter(figure.why for figure in figures if figure.recomputed is None).items():
         out.print(f"{count} not recomputed" + (f": {why}" if why else ""), markup=False, soft_wrap=True)
 

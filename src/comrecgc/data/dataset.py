@@ -122,7 +122,7 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def numbers(self) -> Numbers:
-        """Measured numbers; a `NumberDataset` has some."""
+        """Measured numbers; a `_NumberDataset` has some."""
         return Numbers()
 
     @property
@@ -135,11 +135,11 @@ class GraphDataset(Sequence[Graph]):
         """What is to become of the numbers; None where there are classes alone."""
         return self.numbers.goal
 
-    def with_numbers(self, numbers: Numbers) -> NumberDataset:
+    def with_numbers(self, numbers: Numbers) -> _NumberDataset:
         """The same graphs with measured numbers."""
-        return NumberDataset(**{it.name: getattr(self, it.name) for it in fields(GraphDataset)}, measured=numbers)
+        return _NumberDataset(**{it.name: getattr(self, it.name) for it in fields(GraphDataset)}, measured=numbers)
 
-    def aiming(self, goal: Goal) -> NumberDataset:
+    def aiming(self, goal: Goal) -> _NumberDataset:
         """The same graphs with a goal for their numbers: classes say which reach it, or for a relative goal which lie above the median."""
         known = replace(self.numbers, goal=goal)
         if known.values is None:
@@ -182,7 +182,7 @@ class GraphDataset(Sequence[Graph]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NumberDataset(GraphDataset):
+class _NumberDataset(GraphDataset):
     """Graphs with measured numbers, and what is to become of them."""
 
     measured: Numbers = Numbers()  # noqa: RUF009  # frozen

@@ -26,6 +26,7 @@ from comrecgc.molecules import (
     ParsedMolecule,
     Standardiser,
     canonical_smiles,
+    is_smiles,
     parse_molecule,
     read_smiles,
     stereo_of,
@@ -113,11 +114,11 @@ def from_smiles_table(
     """
     reading = reading_with(reading or TableReading(), options)
     path = Path(path)
-    blocks = tables.read_table(path, _is_smiles)
+    blocks = tables.read_table(path, is_smiles)
     table = next(blocks, None)  # the first block decides which column is which
     if table is None:
         raise InputError(f"{path} must hold at least one usable molecule (got no rows)")
-    smiles = table.column(tables.find_smiles(table, _is_smiles) if reading.smiles is None else reading.smiles, "smiles")
+    smiles = table.column(tables.find_smiles(table, is_smiles) if reading.smiles is None else reading.smiles, "smiles")
     target, others = reading.target, []
     goal = reading.goal if need_classes else None
     if target is None and (reading.threshold is not None or goal is not None):
@@ -305,16 +306,6 @@ def _merge_numbers(molecules: _Molecules) -> tuple[npt.NDArray[np.int64], list[s
     repeated = len(identity) - len(first)
     note = f"{_count(repeated, 'row')} repeated an earlier molecule, stereo apart: it has the mean of their numbers."
     return np.sort(first), [note] if repeated else []
-
-
-def _is_smiles(cell: str) -> bool:
-    try:
-        read_smiles(cell)
-    except InputError as error:
-        if "rdkit" in str(error):
-            raise
-        return False
-    return True
 
 
 def _shorten(text: str) -> str:

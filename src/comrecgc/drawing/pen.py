@@ -211,7 +211,7 @@ class Pen:
     schema: Schema
 
     def draw(self, graph: Graph, path: Sequence[Edit], title: str = "") -> Picture:
-        """The graph before and after a path of edits; people who do not see the pictures are told their title."""
+        """The graph before and after a path of edits; the title is for screen readers."""
         return self.draw_change(Change.along(graph, path), title)
 
     def draw_change(self, change: Change, title: str = "") -> Picture:

@@ -32,7 +32,7 @@ _CHARACTER = 6.2  # width of a letter
 def draw_rule(rule: Rule, schema: Schema, *, title: str = "", standalone: bool = False) -> str:
     """A rule as SVG. Labels of molecules are drawn as atoms; other nodes carry their names, unless there is only one label.
 
-    People who do not see the picture are told its title. A file of its own, `standalone`, includes the styles; a page has them.
+    The title is for screen readers. A file of its own, `standalone`, includes the styles; a page has them.
     """
     label_names, edge_label_names, is_molecular = schema.label_names, schema.edge_label_names, schema.is_molecular
     after_number = {new: old for old, new in rule.kept}

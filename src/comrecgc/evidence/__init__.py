@@ -6,7 +6,6 @@ from comrecgc.evidence.evaluation import (
     evaluate_run,
     run_models,
     run_plausibility,
-    save_panel,
     save_witnesses,
     witnesses_of,
 )

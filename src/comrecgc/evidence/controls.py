@@ -85,25 +85,25 @@ def shuffled_labels(
     return ControlClassifier(name="shuffled labels", dataset=dataset, classifier=model, panel=rest)
 
 
-def explained(ignorant: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:
+def explain_control(control: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:
     """The same pipeline on another classifier, on some of its rejects. There is no jury: it knows the labels, which a control must not."""
-    dataset = ignorant.dataset
-    rejects = np.flatnonzero(~predict(ignorant.classifier, dataset).accepted)
+    dataset = control.dataset
+    rejects = np.flatnonzero(~predict(control.classifier, dataset).accepted)
     rng = np.random.default_rng([subject.seed, 24])
     left_out = np.sort(rng.permutation(rejects)[MOST_REJECTS:])
     kept = np.setdiff1d(np.arange(len(dataset)), left_out)
     explained_on = dataset.subset(kept.tolist())
-    task, panel = subject.task, ignorant.panel
+    task, panel = subject.task, control.panel
     algorithm: Algorithm = task.algorithm
     if isinstance(algorithm, VectorAlgorithm):
         algorithm = replace(algorithm, embedder=subject.embedder)
     elif isinstance(algorithm, Rules):
         algorithm = replace(algorithm, sample=len(explained_on))
     found = CommonRecourseExplainer(
-        ignorant.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
+        control.classifier, algorithm, theta=task.theta, num_recourses=task.num_recourses, random_state=task.random_state,
         panel=False if panel is None else panel, jury=False, context=RunContext(time_budget=seconds, progress=False),
     ).fit(explained_on)  # fmt: skip
-    known: dict[str, Any] = {"explanation": found.explanation_, "dataset": dataset, "classifier": ignorant.classifier}
+    known: dict[str, Any] = {"explanation": found.explanation_, "dataset": dataset, "classifier": control.classifier}
     plausibility, labels = replace(subject.plausibility, panel=panel), explained_on.classes
     return replace(subject, **known, plausibility=plausibility, mined=found.mined_, labels=labels, shown_again=())
 

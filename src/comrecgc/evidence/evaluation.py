@@ -28,7 +28,7 @@ from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.explanation import Explanation, Verified, stored_task
 from comrecgc.graphs import BoolArray, Graph, GraphBatch
-from comrecgc.models import Classifier, Embedder, GraphClassifier, ModelFile, Panel
+from comrecgc.models import Classifier, Embedder, ModelFile
 from comrecgc.molecules import ladder_from_facts
 from comrecgc.run import load_arrays, refusing_damage, reproducible, save_arrays
 
@@ -80,23 +80,6 @@ def run_plausibility(folder: Path, explanation: Explanation) -> Plausibility:
     names = explanation.schema.label_names
     panel = stored_models.load_panel(paths, label_names=names, unanimous=facts.get("agree") is True) if paths else None
     return Plausibility(ladder=ladder_from_facts(facts.get("ladder"), names), panel=panel)
-
-
-def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) -> list[ModelFile]:
-    """Write the members of a panel to the run folder."""
-    files = []
-    for place, member in enumerate(panel.members if panel is not None else ()):
-        if not isinstance(member.classifier, GraphClassifier):
-            raise InputError(
-                f"Only classifiers of this package can be kept with a run (got {member.name} in the panel)"
-            )
-        path = folder / f"panel-{place + 1}.safetensors"
-        accuracy = {} if member.accuracy is None else {"accuracy": {"test": member.accuracy}}
-        stored_models.save_classifier(
-            member.classifier, path, {"name": member.name, "label_names": list(label_names), **accuracy}
-        )
-        files.append(ModelFile.of(path, folder))
-    return files
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -255,7 +238,7 @@ def recheck(
 ) -> list[Figure]:
     """The figures of an explanation by vectors, as stated and as its own graphs and the models say.
 
-    Without witnesses, `also_covers` is taken as stated, and trivial coverage is not told; without plausibility, nor are the shares on each rung.
+    Without witnesses, `also_covers` is taken as stated, and trivial coverage is not recomputed; without plausibility, nor are the shares on each rung.
     """
     inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
     if inputs is None:

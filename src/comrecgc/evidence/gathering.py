@@ -147,7 +147,7 @@ def _control(ignorant: Sequence[controls.ControlClassifier], subject: Subject, s
     seconds = None if subject.task.recourse == "rules" else SECONDS_FOR_VECTORS
     found = []
     for one in ignorant:
-        recourses, figures, _ = _examined(controls.explained(one, subject, seconds), second)
+        recourses, figures, _ = _examined(controls.explain_control(one, subject, seconds), second)
         found.append(_control_figures(figures, recourses))
     return ControlEvidence(name=ignorant[0].name, figures={name: _pooled(name, found) for name in found[0]})
 

@@ -147,7 +147,7 @@ def compared(said: Sequence[tuple[Answer, ...]], random: Sequence[tuple[Answer, 
 def guesses(panel: Panel, classes: npt.NDArray[np.int8]) -> bool:
     """Whether a panel is right no more often than the commonest class, on the tenth of the graphs that each member was tested on.
 
-    Where nobody measured its members, they are taken to know something.
+    A panel whose members were never measured does not count as guessing.
     """
     known = [member.accuracy for member in panel.members if member.accuracy is not None]
     if not known or not len(classes):

@@ -6,9 +6,9 @@ from comrecgc.explanation.assembly import (
     effect_words,
     explain_nothing,
     number_facts,
-    stamped,
     stored_goal,
     trust_in,
+    with_run_facts,
 )
 from comrecgc.explanation.folder import csv_text, frame_of, molecule_rows
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation, Origin, interval_in, number_in
@@ -26,7 +26,7 @@ from comrecgc.explanation.vectors import Verified, distances, explain_recourses,
 __all__ = [
     "NUMBERS", "RULES", "CommonRecourse", "CoveredInput", "Explanation", "Origin", "RuleChooser", "Verified",
     "VerifiedCounterfactual", "apply_recourses", "catalogue_of", "csv_text", "distances", "effect_words",
-    "explain_nothing", "explain_recourses", "frame_of", "interval_in",
-    "load_explanation", "molecule_rows", "number_facts", "number_in", "position_words", "rule_chooser", "rule_figures",
-    "run_figures", "stamped", "stored_goal", "stored_rejects", "stored_task", "stored_wishes", "trust_in",
+    "explain_nothing", "explain_recourses", "frame_of", "interval_in", "load_explanation", "molecule_rows",
+    "number_facts", "number_in", "position_words", "rule_chooser", "rule_figures", "run_figures", "stored_goal",
+    "stored_rejects", "stored_task", "stored_wishes", "trust_in", "with_run_facts",
 ]  # fmt: skip

@@ -146,7 +146,7 @@ def _chemistry(
     return valid, {} if changes is None else {"properties": changes}
 
 
-def stamped(
+def with_run_facts(
     explanation: Explanation, clock: Clock, *, seed: int | None = None, model_accuracy: float | None = None
 ) -> Explanation:
     """The explanation with the facts of its run: seed, versions, seconds and memory."""
@@ -178,7 +178,7 @@ class Trust:
     weighed: bool = False  # whether the jury knows of the pairs already, as it does of numbers
 
     def statistics(self, recourse: int, dataset: GraphDataset) -> dict[str, Any]:
-        """Figures of one recourse; none where nobody was asked."""
+        """Figures of one recourse; empty without jury and pairs."""
         report, pairs = self.report, None if self.pairs is None else self.pairs[recourse]
         said: dict[str, Any] = {}
         rows = [k for k, it in enumerate(self.shown) if it.recourse == recourse]

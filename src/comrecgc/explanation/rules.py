@@ -87,7 +87,7 @@ class RuleChooser:
             whole = FullChoice.chosen(census, table, self.task, self.wishes, on_sample=choice)
         return ChosenRules(choice if whole is None else choice.of(whole.choice.rules, table, self.wishes), whole)
 
-    def counted(self, classifier: Classifier, context: RunContext) -> RuleChooser:
+    def with_counts(self, classifier: Classifier, context: RunContext) -> RuleChooser:
         """The same, with chosen rules counted at all of their sites, and real pairs weighed in what is expected of them.
 
         That may change the choice; so rules are chosen and counted until nothing new is chosen.
@@ -115,7 +115,7 @@ class RuleChooser:
             return found
         return replace(found, mined=count_places(found.mined, found.choice().rows, oracle))
 
-    def explained(self, classifier: Classifier | None = None) -> Explanation:
+    def explain(self, classifier: Classifier | None = None) -> Explanation:
         """Choose rules, and put them into an explanation, which can choose again; a classifier confirms every claim by a plain forward pass first."""
         task, mined, wishes, rejects = self.task, self.mined, self.wishes, self.mined.rejects
         chosen = self.choice(bounded=True)
@@ -163,9 +163,9 @@ class RuleChooser:
 
     def __call__(self, **wishes: Any) -> Explanation:
         """Another choice; wishes are those of `Explanation.choose`."""
-        return self.wishing(**wishes).explained()
+        return self.with_wishes(**wishes).explain()
 
-    def wishing(self, **wishes: Any) -> RuleChooser:
+    def with_wishes(self, **wishes: Any) -> RuleChooser:
         """The same with other wishes, checked; those that are None stay."""
         given = {name: value for name, value in wishes.items() if value is not None}
         # What each name stands for; kinds and radii stand for themselves.

@@ -22,7 +22,7 @@ from comrecgc.algorithms.rules.population import CENSUS, load_census
 from comrecgc.cover import Reason
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
-from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, stamped
+from comrecgc.explanation.assembly import VerifiedCounterfactual, assemble, with_run_facts
 from comrecgc.explanation.records import Explanation
 from comrecgc.explanation.rules import RuleChooser, success_figures
 from comrecgc.explanation.vectors import apply_vectors
@@ -50,9 +50,9 @@ class StoredChooser:
     def __call__(self, **wishes: Any) -> Explanation:
         """Another choice; wishes are those of `Explanation.choose`."""
         # What is wished for is checked before, so that whatever else goes wrong is the file's fault.
-        chooser = self.chooser.wishing(**wishes)
+        chooser = self.chooser.with_wishes(**wishes)
         with refusing_damage(self.folder / RULES, advice=""):
-            return chooser.explained().using(facts=self.explanation.facts)
+            return chooser.explain().using(facts=self.explanation.facts)
 
     def save(self, folder: Path) -> Mapping[str, Any]:
         """Write the table to another run folder; what the manifest must say of it."""
@@ -186,7 +186,7 @@ def apply_rules(
         reasons[place] = Reason.TOO_FAR if far else Reason.NOWHERE
         if tried:
             reasons[place] = turn(place, graph, tried)
-        context.tell("applying rules", place + 1, len(rejects))
+        context.show_progress("applying rules", place + 1, len(rejects))
     first = dict(
         item for found in reversed(turned) for item in found.items()
     )  # of each input, the first rule is entered last
@@ -240,4 +240,4 @@ def apply_recourses(
         applied = apply_vectors(explanation, rejects, models, task, plausibility, context, **texts)
     else:
         applied = apply_rules(explanation, rejects, models.classifier, plausibility, task, context, **texts)
-    return stamped(applied, context.clock, seed=task.random_state)
+    return with_run_facts(applied, context.clock, seed=task.random_state)

@@ -1,6 +1,6 @@
 """Whether graphs hold what rules find: the search of `graphs.rewriting.find_sites`, for many rules and graphs at once.
 
-Nodes of a pattern come in the order in which they are placed, so that everything said of a node speaks of earlier ones.
+Nodes of a pattern come in the order in which they are placed, so that the conditions on a node refer to earlier nodes only.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class _Board(NamedTuple):
     outside: npt.NDArray[np.int64]  # nodes beside closed ones that are not in the map
     could: npt.NDArray[np.bool_]  # which of them each unplaced node of the pattern could be, `[size, size]`,
     turned: npt.NDArray[np.bool_]  # and the other way round, for some of these
-    sitter: npt.NDArray[np.int64]  # who sits on each seat; -1 if nobody, `[size]`
-    seat_of: npt.NDArray[np.int64]  # on which seat each sits, `[size]`
-    asked_by: npt.NDArray[np.int64]  # who asked for a seat last, `[size]`; -1 if nobody
-    queue: npt.NDArray[np.int64]  # who is still looking for one
+    matched_to: npt.NDArray[np.int64]  # the node each partner is matched to; -1 if none, `[size]`
+    partner_of: npt.NDArray[np.int64]  # the partner of each matched node, `[size]`
+    reached_from: npt.NDArray[np.int64]  # the node from which the search reached each partner, `[size]`; -1 if none
+    queue: npt.NDArray[np.int64]  # nodes to search on from
 
 
 @numba.njit(cache=True, nogil=True)
@@ -288,7 +288,7 @@ def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore
     for k in range(num):
         for place in range(depth, size):
             board.could[k, place - depth] = _fits(patterns, hosts, first, place, low, board.outside[k], board, depth)
-    if not _all_find_seats(board.could, num, room, board):
+    if not _has_full_matching(board.could, num, room, board):
         return False
     bound = 0  # nodes of the pattern beside closed ones: they must be among those
     for place in range(depth, size):
@@ -296,7 +296,7 @@ def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore
             for k in range(num):
                 board.turned[bound, k] = board.could[k, place - depth]
             bound += 1
-    return bound <= num and _all_find_seats(board.turned, bound, num, board)
+    return bound <= num and _has_full_matching(board.turned, bound, num, board)
 
 
 @inner
@@ -309,46 +309,46 @@ def _is_beside_closed(patterns, first, place, depth):  # type: ignore[no-untyped
 
 
 @inner
-def _all_find_seats(could, num, seats, board):  # type: ignore[no-untyped-def]
-    """Whether all can sit down, each on a seat of its own; `could[who, seat]` says where."""
-    board.sitter[:seats] = -1
-    for who in range(num):
-        if not _finds_a_seat(could, who, seats, board):
+def _has_full_matching(could, num, num_partners, board):  # type: ignore[no-untyped-def]
+    """Whether a bipartite matching takes in all of the first side; `could[node, partner]` are the edges."""
+    board.matched_to[:num_partners] = -1
+    for start in range(num):
+        if not _augment(could, start, num_partners, board):
             return False
     return True
 
 
 @inner
-def _finds_a_seat(could, who, seats, board):  # type: ignore[no-untyped-def]
-    """Whether one more can sit down, perhaps after others have moved."""
-    board.asked_by[:seats] = -1
-    board.queue[0] = who
+def _augment(could, start, num_partners, board):  # type: ignore[no-untyped-def]
+    """Whether an augmenting path from a node that is not matched yet exists; it is taken, breadth first."""
+    board.reached_from[:num_partners] = -1
+    board.queue[0] = start
     done, num = 0, 1
     while done < num:
-        asking = board.queue[done]
+        source = board.queue[done]
         done += 1
-        for seat in range(seats):
-            if not could[asking, seat] or board.asked_by[seat] >= 0:
+        for partner in range(num_partners):
+            if not could[source, partner] or board.reached_from[partner] >= 0:
                 continue
-            board.asked_by[seat] = asking
-            if board.sitter[seat] >= 0:
-                board.queue[num] = board.sitter[seat]
+            board.reached_from[partner] = source
+            if board.matched_to[partner] >= 0:
+                board.queue[num] = board.matched_to[partner]
                 num += 1
                 continue
-            _move_along(who, seat, board)
+            _match_along(start, partner, board)
             return True
     return False
 
 
 @inner
-def _move_along(who, seat, board):  # type: ignore[no-untyped-def]
-    """Everyone on the way to a free seat moves to the one they asked for, until `who` sits."""
-    mover = -1
-    while mover != who:
-        mover = board.asked_by[seat]
-        left = board.seat_of[mover]
-        board.sitter[seat], board.seat_of[mover] = mover, seat
-        seat = left
+def _match_along(start, partner, board):  # type: ignore[no-untyped-def]
+    """Match along an augmenting path, from its free end back to the node it began at."""
+    node = -1
+    while node != start:
+        node = board.reached_from[partner]
+        freed = board.partner_of[node]
+        board.matched_to[partner], board.partner_of[node] = node, partner
+        partner = freed
 
 
 @inner

@@ -1,7 +1,7 @@
 """Classifiers and embedders: the paper's networks, their training, adapters for any model, panels, and edit distances."""
 
 from comrecgc.models.adapter import AdaptedClassifier, as_classifier, check_own_data, over_dataset
-from comrecgc.models.classifier import Classifier, Predictions, log_odds, predict
+from comrecgc.models.classifier import Agreement, Classifier, Predictions, log_odds, predict
 from comrecgc.models.edge_weights import WeightedGraphs, check_edge_weights, weighted_graphs
 from comrecgc.models.edit_distance import edit_path, map_nodes
 from comrecgc.models.greed import (
@@ -24,7 +24,7 @@ from comrecgc.models.numbers import (
     train_number_jury,
     with_sources,
 )
-from comrecgc.models.panel import Agreement, Panel, PanelMember, PanelTraining, load_panel, obtain_panel
+from comrecgc.models.panel import Panel, PanelMember, PanelTraining, load_panel, obtain_panel, save_panel
 from comrecgc.models.training import (
     ClassifierTraining,
     ModelFile,
@@ -42,6 +42,6 @@ __all__ = [
     "WeightedGraphs", "as_classifier", "as_embedder", "as_goal_classifier", "check_edge_weights", "check_own_data",
     "checksum", "data_fingerprint", "edit_path", "load_classifier", "load_embedder", "load_panel", "log_odds",
     "map_nodes", "mixed_keys", "node_colours", "obtain_classifier", "obtain_embedder", "obtain_panel",
-    "over_dataset", "predict", "save_classifier", "split_dataset", "train_classifier", "train_embedder",
+    "over_dataset", "predict", "save_classifier", "save_panel", "split_dataset", "train_classifier", "train_embedder",
     "train_jury", "train_number_jury", "weighted_graphs", "with_sources",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph, GraphBatch, LongArray
 
@@ -83,6 +84,87 @@ def predict(classifier: Classifier, graphs: GraphBatch | Iterable[Graph]) -> Pre
     explained = getattr(classifier, "explained", None)  # of several classes only one may be explained
     probability = classifier.accept_probability(batch)
     return Predictions(probability=probability, explained=None if explained is None else explained(batch))
+
+
+LEAST_BALANCED = 0.7
+"""Balanced accuracy below which there is a warning: an explanation of a bad model says nothing about the data."""
+
+_HARDLY = 0.1  # of the graphs of a class that are predicted so
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """Agreement of predictions with classes."""
+
+    num_rejects: int  # graphs of the class reject
+    num_accepts: int
+    rejected: int  # rejects that the model rejects
+    accepted: int  # accepts that it accepts
+    class_names: tuple[str, str]
+
+    @classmethod
+    def of(cls, predictions: Predictions, dataset: GraphDataset) -> Agreement:
+        """How predictions on a dataset agree with its classes."""
+        is_accept = dataset.classes == 1
+        accepted = predictions.accepted
+        return cls(
+            num_rejects=int((~is_accept).sum()),
+            num_accepts=int(is_accept.sum()),
+            rejected=int((~is_accept & ~accepted).sum()),
+            accepted=int((is_accept & accepted).sum()),
+            class_names=dataset.class_names,
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """Share of graphs that the model gets right."""
+        return (self.rejected + self.accepted) / max(self.num_rejects + self.num_accepts, 1)
+
+    @property
+    def recall_on_rejects(self) -> float:
+        """Share of rejects that the model rejects."""
+        return self.rejected / max(self.num_rejects, 1)
+
+    @property
+    def recall_on_accepts(self) -> float:
+        """Share of accepts that the model accepts."""
+        return self.accepted / max(self.num_accepts, 1)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of both recalls."""
+        return float(np.mean([self.recall_on_rejects, self.recall_on_accepts]))
+
+    @property
+    def has_both(self) -> bool:
+        return self.num_rejects > 0 and self.num_accepts > 0
+
+    @property
+    def sentence(self) -> str:
+        """What a reader should know, in one sentence."""
+        reject, accept = self.class_names
+        said = self.rejected + self.num_accepts - self.accepted
+        return (
+            f"The model gets {self.accuracy:.1%} of the graphs right, those it was trained on included: {self.recall_on_rejects:.0%} of the "
+            f"{self.num_rejects} of class {reject}, {self.recall_on_accepts:.0%} of the {self.num_accepts} of class {accept} (balanced accuracy "
+            f"{self.balanced_accuracy:.2f}). It rejects {said}, {self.rejected} of them rightly."
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """Why an explanation may be about the model only; None where it need not be."""
+        if not self.has_both:
+            return None
+        recalls = (self.recall_on_rejects, self.recall_on_accepts)
+        for name, recall in zip(self.class_names, recalls, strict=True):
+            if recall < _HARDLY:
+                return f"The model hardly ever predicts {name}: it knows {recall:.0%} of them. What turns its answers says little about the data."
+        if self.balanced_accuracy < LEAST_BALANCED:
+            return (
+                f"The balanced accuracy of the model is {self.balanced_accuracy:.2f}, and a coin has 0.50: "
+                "what turns its answers says little about the data."
+            )
+        return None
 
 
 def check_labels(batch: GraphBatch, num_labels: int) -> None:
@@ -333,7 +415,7 @@ def log_odds(probability: FloatArray) -> FloatArray:
     return np.log(p) - np.log1p(-p)
 
 
-# How a model is called, as far as it can be told from its signature and its layers.
+# How a model is called, as far as its signature and its layers show.
 
 CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
 """What a model takes: see `as_classifier`."""

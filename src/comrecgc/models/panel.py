@@ -17,12 +17,13 @@ import numpy.typing as npt
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch
-from comrecgc.models.classifier import Classifier, Predictions
-from comrecgc.models.networks import GraphClassifier, load_classifier
+from comrecgc.models.classifier import Classifier
+from comrecgc.models.networks import GraphClassifier, load_classifier, save_classifier
 from comrecgc.models.training import (
     CachedModel,
     ClassifierTraining,
     EpochReport,
+    ModelFile,
     data_fingerprint,
     split_dataset,
     train_classifier,
@@ -137,6 +138,21 @@ def load_panel(
     return Panel(tuple(members), unanimous)
 
 
+def save_panel(panel: Panel | None, folder: Path, label_names: Sequence[str]) -> list[ModelFile]:
+    """Write the members of a panel to the run folder."""
+    files = []
+    for place, member in enumerate(panel.members if panel is not None else ()):
+        if not isinstance(member.classifier, GraphClassifier):
+            raise InputError(
+                f"Only classifiers of this package can be kept with a run (got {member.name} in the panel)"
+            )
+        path = folder / f"panel-{place + 1}.safetensors"
+        accuracy = {} if member.accuracy is None else {"accuracy": {"test": member.accuracy}}
+        save_classifier(member.classifier, path, {"name": member.name, "label_names": list(label_names), **accuracy})
+        files.append(ModelFile.of(path, folder))
+    return files
+
+
 def obtain_panel(
     dataset: GraphDataset,
     *,
@@ -234,87 +250,3 @@ def _sentence(panel: Panel, dataset: GraphDataset) -> str:
         f"A panel of {len(panel)} classifiers was trained on the same labels: right on {min(known):.0%} to "
         f"{max(known):.0%} of graphs they were not trained on, where always the same answer would be on {commonest:.0%}."
     )
-
-
-# Accuracy of the explained classifier: an explanation of a bad model says nothing about the data.
-
-
-LEAST_BALANCED = 0.7
-"""Balanced accuracy below which there is a warning."""
-
-_HARDLY = 0.1  # of the graphs of a class that are predicted so
-
-
-@dataclass(frozen=True, kw_only=True)
-class Agreement:
-    """Agreement of predictions with classes."""
-
-    num_rejects: int  # graphs of the class reject
-    num_accepts: int
-    rejected: int  # rejects that the model rejects
-    accepted: int  # accepts that it accepts
-    class_names: tuple[str, str]
-
-    @classmethod
-    def of(cls, predictions: Predictions, dataset: GraphDataset) -> Agreement:
-        """How predictions on a dataset agree with its classes."""
-        is_accept = dataset.classes == 1
-        accepted = predictions.accepted
-        return cls(
-            num_rejects=int((~is_accept).sum()),
-            num_accepts=int(is_accept.sum()),
-            rejected=int((~is_accept & ~accepted).sum()),
-            accepted=int((is_accept & accepted).sum()),
-            class_names=dataset.class_names,
-        )
-
-    @property
-    def accuracy(self) -> float:
-        """Share of graphs that the model gets right."""
-        return (self.rejected + self.accepted) / max(self.num_rejects + self.num_accepts, 1)
-
-    @property
-    def recall_on_rejects(self) -> float:
-        """Share of rejects that the model rejects."""
-        return self.rejected / max(self.num_rejects, 1)
-
-    @property
-    def recall_on_accepts(self) -> float:
-        """Share of accepts that the model accepts."""
-        return self.accepted / max(self.num_accepts, 1)
-
-    @property
-    def balanced_accuracy(self) -> float:
-        """Mean of both recalls."""
-        return float(np.mean([self.recall_on_rejects, self.recall_on_accepts]))
-
-    @property
-    def has_both(self) -> bool:
-        return self.num_rejects > 0 and self.num_accepts > 0
-
-    @property
-    def sentence(self) -> str:
-        """What a reader should know, in one sentence."""
-        reject, accept = self.class_names
-        said = self.rejected + self.num_accepts - self.accepted
-        return (
-            f"The model gets {self.accuracy:.1%} of the graphs right, those it was trained on included: {self.recall_on_rejects:.0%} of the "
-            f"{self.num_rejects} of class {reject}, {self.recall_on_accepts:.0%} of the {self.num_accepts} of class {accept} (balanced accuracy "
-            f"{self.balanced_accuracy:.2f}). It rejects {said}, {self.rejected} of them rightly."
-        )
-
-    @property
-    def warning(self) -> str | None:
-        """Why an explanation may be about the model only; None where it need not be."""
-        if not self.has_both:
-            return None
-        recalls = (self.recall_on_rejects, self.recall_on_accepts)
-        for name, recall in zip(self.class_names, recalls, strict=True):
-            if recall < _HARDLY:
-                return f"The model hardly ever predicts {name}: it knows {recall:.0%} of them. What turns its answers says little about the data."
-        if self.balanced_accuracy < LEAST_BALANCED:
-            return (
-                f"The balanced accuracy of the model is {self.balanced_accuracy:.2f}, and a coin has 0.50: "
-                "what turns its answers says little about the data."
-            )
-        return None

@@ -48,6 +48,7 @@ from comrecgc.molecules.smiles import (
     ParsedMolecule,
     Standardiser,
     canonical_smiles,
+    is_smiles,
     is_valid_molecule,
     load_rdkit,
     parse_molecule,
@@ -65,7 +66,7 @@ __all__ = [
     "Standardiser", "Substituent", "Valence", "alerts_of", "are_atoms", "are_bonds", "are_types",
     "atomic_numbers_as_names", "bond_order", "bonding_of", "bonding_under", "canonical_smiles", "charge_sign",
     "count_hydrogens", "element_of", "facts_of", "family_of", "has_other_alerts", "has_rdkit", "hill_formula",
-    "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "load_rdkit", "name_substituent",
-    "num_strays", "parse_molecule", "positions_of", "property_changes", "read_atom", "read_smiles",
-    "restore_stereo", "sanitise", "smirks_of", "stereo_of", "times", "to_rdkit", "to_smiles",
+    "is_smiles", "is_valid_molecule", "ladder_facts", "ladder_from_facts", "ladder_of", "load_rdkit",
+    "name_substituent", "num_strays", "parse_molecule", "positions_of", "property_changes", "read_atom",
+    "read_smiles", "restore_stereo", "sanitise", "smirks_of", "stereo_of", "times", "to_rdkit", "to_smiles",
 ]  # fmt: skip

@@ -38,12 +38,22 @@ def read_smiles(smiles: str) -> Mol:
     """The molecule, as rdkit reads it; an `InputError` if it cannot, or the SMILES names no atom."""
     if len(smiles) > _LONGEST:
         raise InputError(f"A SMILES must have at most {_LONGEST} characters (got {len(smiles)})")
+    molecule = _molecule_of(smiles)
+    if molecule is None:
+        raise InputError(f"Not a valid SMILES of at least one atom (got {smiles[:80]!r})")
+    return molecule
+
+
+def is_smiles(text: str) -> bool:
+    """Whether rdkit reads a text as a molecule of at least one atom."""
+    return len(text) <= _LONGEST and _molecule_of(text) is not None
+
+
+def _molecule_of(smiles: str) -> Mol | None:
     chem = load_rdkit()
     with without_logs():
         molecule = chem.MolFromSmiles(smiles)
-    if molecule is None or molecule.GetNumAtoms() == 0:
-        raise InputError(f"Not a valid SMILES of at least one atom (got {smiles[:80]!r})")
-    return molecule
+    return molecule if molecule is not None and molecule.GetNumAtoms() else None
 
 
 def parse_smiles(smiles: str) -> ParsedMolecule:

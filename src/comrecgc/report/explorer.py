@@ -72,10 +72,10 @@ def packed_table(explanation: Explanation, chooser: RuleChooser, evidence: Evide
         "failures": _failures(chooser, records, list(rows)),
         "evidence": {} if evidence is None else _evidence(list(rows), evidence),
     }
-    return base64.b64encode(_packed(facts, arrays)).decode()
+    return base64.b64encode(_pack(facts, arrays)).decode()
 
 
-def _packed(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+def _pack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     places, start = {}, 0
     for name, array in arrays.items():
         places[name] = [array.dtype.str[1:], start, array.size]

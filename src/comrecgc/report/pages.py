@@ -83,7 +83,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
     noun = "rule" if is_rules else "recourse"
     return _render(
         "template.html",
-        script=_part("page.js") if chooser is None else live_script(),
+        script=_script("live/elements", "page") if chooser is None else live_script(),
         dataset=views.clipped(schema.dataset),
         is_synthetic=schema.dataset == PLANTED,
         has_goal=NUMBERS in explanation.facts.facts,
@@ -147,8 +147,13 @@ def _template(name: str) -> Template:
 
 
 def live_script() -> str:
-    """The script of a page to choose with: its parts, as one function that leaves no names behind."""
-    parts = "\n".join(_part(f"live/{name}.js") for name in LIVE)
+    """The script of a page to choose with."""
+    return _script(*(f"live/{name}" for name in LIVE))
+
+
+def _script(*names: str) -> str:
+    """Some parts as one script: a function that leaves no names behind."""
+    parts = "\n".join(_part(f"{name}.js") for name in names)
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 

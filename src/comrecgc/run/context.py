@@ -128,8 +128,8 @@ class RunContext:
         """The same for a search that begins now, with time left to conclude on so many inputs."""
         return self.until(self.clock.search_deadline(num_inputs))
 
-    def telling(self, progress: Progress | None) -> RunContext:
-        """The same for work whose progress another function is told."""
+    def with_progress(self, progress: Progress | None) -> RunContext:
+        """The same with progress going to another function."""
         return self._with(progress=progress, clock=self.clock)
 
     def _with(self, **values: Any) -> RunContext:
@@ -149,10 +149,10 @@ class RunContext:
 
     @property
     def report(self) -> Progress | None:
-        """The function that is told how work goes; None for none."""
+        """The function that progress goes to; None for none."""
         return None if isinstance(self.progress, bool) else self.progress
 
-    def tell(self, stage: str, done: int, total: int, word: str = "") -> None:
+    def show_progress(self, stage: str, done: int, total: int, word: str = "") -> None:
         """Report that `done` of `total` of a stage is done."""
         if self.report is not None:
             self.report(stage, done, total, word)

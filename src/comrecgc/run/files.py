@@ -251,7 +251,7 @@ def check_same_facts(path: Path, theirs: Any, ours: Any) -> None:
 
 @contextmanager
 def refusing_damage(path: Path, advice: str = RESTART) -> Iterator[None]:
-    """Whatever goes wrong while the block makes sense of a file is told as one line that names the file."""
+    """Any error while the block reads a file becomes one line that names the file."""
     try:
         yield
     except OSError as error:

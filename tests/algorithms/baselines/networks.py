@@ -83,6 +83,6 @@ def log_probabilities(graph: Graph, matrix: Tensor, *, detached: bool = False) -
     return torch.log_softmax(model.fc(x.max(0).values), dim=0)
 
 
-def told(found: Counterfactuals) -> list[tuple[int | None, EditPath, float]]:
+def rows_of(found: Counterfactuals) -> list[tuple[int | None, EditPath, float]]:
     """What was found, as plain values."""
     return [(each.input, each.path, each.probability) for each in found.found]

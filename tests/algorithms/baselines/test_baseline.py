@@ -43,7 +43,7 @@ def relabelled(place: int, rng: np.random.Generator) -> list[EditPath]:
     return [tuple(edits), ()] if place % 2 == 0 else [tuple(edits)]
 
 
-def told(found: Counterfactuals) -> list[tuple[int | None, EditPath, float]]:
+def rows_of(found: Counterfactuals) -> list[tuple[int | None, EditPath, float]]:
     return [(each.input, each.path, each.probability) for each in found.found]
 
 
@@ -78,7 +78,7 @@ def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: py
     rest = explain_each(
         Options(), SUBJECT, watched, np.random.default_rng(5), RunContext(checkpoint=tmp_path, resume=True)
     )
-    assert told(rest) == told(whole)
+    assert rows_of(rest) == rows_of(whole)
     assert asked == list(range(4, len(SUBJECT.inputs)))
 
 

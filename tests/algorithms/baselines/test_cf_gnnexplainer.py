@@ -9,7 +9,7 @@ from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Graph
 from comrecgc.run import reproducible
-from tests.algorithms.baselines.networks import block_of, dense, log_probabilities, random_graphs, subject, told
+from tests.algorithms.baselines.networks import block_of, dense, log_probabilities, random_graphs, rows_of, subject
 from tests.algorithms.baselines.subjects import small_subject
 
 
@@ -77,7 +77,7 @@ def test_flips_are_real_and_nothing_is_random() -> None:
         assert log_probabilities(each.graph, matrix)[1].exp().item() > 0.5
         assert each.graph.num_nodes == given.inputs[each.input].num_nodes
         assert 0 < len(each.path) == given.inputs[each.input].num_edges - each.graph.num_edges
-    assert told(found) == told(explainer.run(given, np.random.default_rng(1)))
+    assert rows_of(found) == rows_of(explainer.run(given, np.random.default_rng(1)))
 
 
 def test_a_function_has_no_gradients() -> None:

@@ -9,7 +9,7 @@ from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.errors import InputError
 from comrecgc.graphs import Graph
 from comrecgc.run import reproducible
-from tests.algorithms.baselines.networks import block_of, dense, log_probabilities, random_graphs, subject, told
+from tests.algorithms.baselines.networks import block_of, dense, log_probabilities, random_graphs, rows_of, subject
 from tests.algorithms.baselines.subjects import small_subject
 
 
@@ -65,7 +65,7 @@ def test_flips_are_real_and_few_edges_go() -> None:
 
 def test_same_seed_same_answer() -> None:
     cff = CFF(epochs=40)
-    runs = [told(cff.run(subject(), np.random.default_rng(seed))) for seed in (3, 3, 4)]
+    runs = [rows_of(cff.run(subject(), np.random.default_rng(seed))) for seed in (3, 3, 4)]
     assert runs[0] == runs[1]
     assert runs[0]
 

@@ -23,7 +23,7 @@ from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, GraphBatch, apply_path
 from comrecgc.models import as_classifier
 from comrecgc.run import RunContext
-from tests.algorithms.baselines.networks import dataset, random_graphs, subject, told
+from tests.algorithms.baselines.networks import dataset, random_graphs, rows_of, subject
 from tests.algorithms.baselines.subjects import small_subject
 from tests.models.data import Stranger
 
@@ -88,7 +88,7 @@ def test_a_killed_run_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: py
         return cff.remove(block)
 
     rest = explain_by_masks(cff, given, watched, np.random.default_rng(5), RunContext(checkpoint=tmp_path, resume=True))
-    assert told(rest) == told(whole)
+    assert rows_of(rest) == rows_of(whole)
     assert sum(asked) == len(given.inputs) - sum(seen[:2])
 
 

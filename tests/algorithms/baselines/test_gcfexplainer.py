@@ -28,7 +28,7 @@ def walked(walk: GCFExplainer = WALK, steps: int = 60, seed: int = 0) -> tuple[G
     return walker, state
 
 
-def told(found: Counterfactuals) -> list[tuple[int | None, object, float]]:
+def rows_of(found: Counterfactuals) -> list[tuple[int | None, object, float]]:
     return [(each.input, each.path, each.probability) for each in found.found]
 
 
@@ -98,8 +98,8 @@ def test_options_matter(options: dict[str, object]) -> None:
     plain = WALK.run(SUBJECT, np.random.default_rng(0))
     other = replace(WALK, **options).run(SUBJECT, np.random.default_rng(0))  # type: ignore[arg-type]
     assert other.found
-    assert told(other) != told(plain)
-    assert told(replace(WALK, **options).run(SUBJECT, np.random.default_rng(0))) == told(other)  # type: ignore[arg-type]
+    assert rows_of(other) != rows_of(plain)
+    assert rows_of(replace(WALK, **options).run(SUBJECT, np.random.default_rng(0))) == rows_of(other)  # type: ignore[arg-type]
 
 
 def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: p
         walk.run(SUBJECT, np.random.default_rng(0), RunContext(progress=killing, checkpoint=tmp_path))
     rest = walk.run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
     assert rest.complete
-    assert told(rest) == told(whole)
+    assert rows_of(rest) == rows_of(whole)
     with pytest.raises(InputError, match="other parameters"):
         replace(walk, alpha=0.7).run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
 
@@ -120,9 +120,9 @@ def test_no_time_is_an_incomplete_answer() -> None:
 
 
 def test_the_memory_for_neighbourhoods_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = told(WALK.run(SUBJECT, np.random.default_rng(0)))
+    plain = rows_of(WALK.run(SUBJECT, np.random.default_rng(0)))
     monkeypatch.setattr("comrecgc.algorithms.baselines.gcfexplainer._CACHE_BYTES", 0)
-    assert told(WALK.run(SUBJECT, np.random.default_rng(0))) == plain
+    assert rows_of(WALK.run(SUBJECT, np.random.default_rng(0))) == plain
 
 
 @pytest.mark.parametrize("options", [{"alpha": 1.5}, {"num_steps": 0}, {"walk_theta": 0.0}])

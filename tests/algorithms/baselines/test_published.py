@@ -25,7 +25,7 @@ def walker(walk: PublishedWalk = WALK) -> PublishedWalker:
     return PublishedWalker(walk, SUBJECT, seed=0)
 
 
-def told(found: Counterfactuals) -> list[tuple[int | None, object, float]]:
+def rows_of(found: Counterfactuals) -> list[tuple[int | None, object, float]]:
     return [(each.input, each.path, each.probability) for each in found.found]
 
 
@@ -137,8 +137,8 @@ def test_what_a_step_drops_from_a_full_table_comes_back_beyond_its_capacity() ->
 
 def test_same_seed_same_answer_and_another_seed_another() -> None:
     once, again, other = (WALK.run(SUBJECT, np.random.default_rng(seed)) for seed in (0, 0, 1))
-    assert told(once) == told(again)
-    assert told(once) != told(other)
+    assert rows_of(once) == rows_of(again)
+    assert rows_of(once) != rows_of(other)
 
 
 def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_killed_walk_goes_on_to_the_same_answer(tmp_path: Path, monkeypatch: p
         WALK.run(SUBJECT, np.random.default_rng(0), RunContext(progress=killing, checkpoint=tmp_path))
     rest = WALK.run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
     assert rest.complete
-    assert told(rest) == told(whole)
+    assert rows_of(rest) == rows_of(whole)
     with pytest.raises(InputError, match="other parameters"):
         replace(WALK, num_heads=2).run(SUBJECT, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))
 

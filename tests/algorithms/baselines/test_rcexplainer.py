@@ -17,8 +17,8 @@ from tests.algorithms.baselines.networks import (
     log_probabilities,
     network,
     random_graphs,
+    rows_of,
     subject,
-    told,
 )
 from tests.algorithms.baselines.subjects import small_subject
 
@@ -98,7 +98,7 @@ def test_training_lowers_the_loss_and_answers_depend_on_the_seed_alone() -> None
     losses = [float(word.split()[-1]) for word in seen]
     assert losses[-1] < losses[0]
     assert len(found) > len(given.inputs) / 4
-    assert told(found) == told(explainer.run(given, np.random.default_rng(0)))
+    assert rows_of(found) == rows_of(explainer.run(given, np.random.default_rng(0)))
 
 
 def test_a_run_goes_on_with_the_network_it_trained(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_run_goes_on_with_the_network_it_trained(tmp_path: Path) -> None:
         np.random.default_rng(0),
         RunContext(checkpoint=tmp_path, resume=True, progress=lambda what, *_: trained.append(what)),
     )
-    assert told(again) == told(whole)
+    assert rows_of(again) == rows_of(whole)
     assert "training" not in trained
     with pytest.raises(InputError, match="other parameters"):
         RCExplainer(epochs=3).run(given, np.random.default_rng(0), RunContext(checkpoint=tmp_path, resume=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from comrecgc.algorithms.base import Task, VectorTask
+from comrecgc.algorithms.base import Task, VectorChoice, VectorTask
 from comrecgc.algorithms.paper.walk import max_walk_cost
 from comrecgc.algorithms.vectors.candidates import Vectors, ball_cover, mapped_path, shorter_path
 from comrecgc.cover import few_counterfactuals, with_counterfactuals
@@ -41,7 +41,7 @@ class Counts:
 def test_directional_recourses_are_longer_than_delta_however_small_it_is(delta: float) -> None:
     rng = np.random.default_rng(1)
     vectors = (rng.normal(size=(200, 6)) * 0.4 * delta).astype(np.float32)
-    cover = ball_cover(VectorTask.of(Task(algorithm=Vectors(delta=delta, directional=True))))
+    cover = ball_cover(VectorTask.of(Task(algorithm=Vectors(choice=VectorChoice(delta=delta, directional=True)))))
     centres = cover.centres_of(vectors, np.repeat(np.arange(50), 4), 50, rng)
     assert len(centres)
     assert (np.linalg.norm(centres.astype(np.float64), axis=1) > delta).all()

@@ -18,11 +18,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask
+from comrecgc.algorithms.base import PAPER_CHOICE, VectorAlgorithm, VectorChoice, VectorTask
 from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
-from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
+from comrecgc.algorithms.vectors.candidates import Candidates, RungCheck, pair_candidates
 from comrecgc.errors import InputError
 from comrecgc.graphs import EditPath, Graph, apply_path, batched, path_arrays, read_paths
 from comrecgc.models import Classifier, Embedder
@@ -138,7 +138,7 @@ def explain_blocks(
             inputs += [place] * len(ways)
             paths += ways
         done = end
-        context.tell("inputs", done, total, f"{len(paths)} counterfactuals")
+        context.show_progress("inputs", done, total, f"{len(paths)} counterfactuals")
         if kept.is_due:
             kept.save(encode)
     kept.save(encode)
@@ -164,7 +164,7 @@ class CountingWalk(ReinforcedWalk[TableState]):
         """Walk, and take every accepted graph of the table, most visited first; `facts` are what the answer depends on."""
 
         def report(state: TableState) -> None:
-            context.tell("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
+            context.show_progress("walk", state.step, self.num_steps, f"{len(state.table)} graphs")
 
         state = self.run(rng, checkpoint_of(context, facts), context.searching(num_inputs), report)
         return Counterfactuals(self.found(state), complete=state.step >= self.num_steps)
@@ -191,8 +191,7 @@ class Baseline(VectorAlgorithm):
     as_published: ClassVar[bool] = True
 
     changes: str = "any"
-    delta: float | str = PAPER_DELTA
-    selection: str = "dbscan"
+    choice: VectorChoice = PAPER_CHOICE
 
     def options(self) -> dict[str, Any]:
         """The options of the explainer itself, which its counterfactuals depend on."""
@@ -213,20 +212,20 @@ class Baseline(VectorAlgorithm):
         """Find counterfactuals; what is found when time is up is the answer. All randomness comes from `rng`."""
 
     def find(
-        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, stands: Stands, context: RunContext
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, check: RungCheck, context: RunContext
     ) -> Candidates:
         """What the explainer finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
         inputs = rejects.graphs
         subject = Subject(scorer=scorer, inputs=inputs, graphs=rejects.dataset.graphs)
         found = self.run(subject, np.random.default_rng(task.random_state), context)
-        if stands is not None:
-            found = replace(found, found=self._standing(found.found, inputs, stands))
+        if check is not None:
+            found = replace(found, found=self._on_rung(found.found, inputs, check))
         rows = [(each.graph, each.input, each.path) for each in found.found]
-        candidates = pair_candidates(rejects, subject.embedder, rows, task.theta, own_only=stands is not None)
+        candidates = pair_candidates(rejects, subject.embedder, rows, task.theta, own_only=check is not None)
         return replace(candidates, complete=found.complete)
 
-    def _standing(
-        self, found: Sequence[Counterfactual], inputs: Sequence[Graph], stands: Stands
+    def _on_rung(
+        self, found: Sequence[Counterfactual], inputs: Sequence[Graph], check: RungCheck
     ) -> tuple[Counterfactual, ...]:
         """The counterfactuals that were made from an input and stand on the rung."""
         made = [each for each in found if each.input is not None]
@@ -236,8 +235,8 @@ class Baseline(VectorAlgorithm):
             )
         if not made:
             return ()
-        assert stands is not None
-        kept = stands([inputs[each.input] for each in made if each.input is not None], [each.graph for each in made])
+        assert check is not None
+        kept = check([inputs[each.input] for each in made if each.input is not None], [each.graph for each in made])
         return tuple(each for each, stays in zip(made, kept.tolist(), strict=True) if stays)
 
 
@@ -251,7 +250,7 @@ class DatasetCounterfactuals(Baseline):
     name: ClassVar[str] = "dataset"
     fc_subset: ClassVar[str] = "all"
 
-    min_samples: int = 1  # as in the paper's tables: lone pairs count as common
+    choice: VectorChoice = replace(PAPER_CHOICE, min_samples=1)  # noqa: RUF009  # as in the paper's tables: lone pairs count as common
 
     def run(
         self,
@@ -266,5 +265,5 @@ class DatasetCounterfactuals(Baseline):
             for graph, p in zip(subject.graphs, probability, strict=True)
             if p > 0.5
         )
-        context.tell("dataset", len(subject.graphs), len(subject.graphs), f"{len(found)} counterfactuals")
+        context.show_progress("dataset", len(subject.graphs), len(subject.graphs), f"{len(found)} counterfactuals")
         return Counterfactuals(found)

@@ -368,7 +368,7 @@ class RCExplainer(Baseline):
             waited += 1
             if now < lowest:
                 lowest, waited, best = now, 0, scorer.copy()
-            context.tell("training", epoch + 1, self.epochs, f"validation loss {lowest:.4f}")
+            context.show_progress("training", epoch + 1, self.epochs, f"validation loss {lowest:.4f}")
             if waited >= self.patience or context.is_late:
                 break
         return best

@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms import checkpoint as checkpoints
-from comrecgc.algorithms.base import PAPER_DELTA, VectorAlgorithm, VectorTask, option
+from comrecgc.algorithms.base import PAPER_CHOICE, VectorAlgorithm, VectorChoice, VectorTask, option
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached, decode_reached, encode_reached, reached_kinds
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.reinforced_walk import ReinforcedWalk, WalkState, draw, teleport_distribution
-from comrecgc.algorithms.vectors.candidates import Candidates, Stands, pair_candidates
+from comrecgc.algorithms.vectors.candidates import Candidates, RungCheck, pair_candidates
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.errors import InputError
 from comrecgc.graphs import BoolArray, Constraint, Graph, GraphBatch, StayNear, apply_edit, batch_keys, graph_key
@@ -355,14 +355,13 @@ class PaperWalk(VectorAlgorithm):
     name: ClassVar[str] = "paper"
 
     changes: str = "any"
-    delta: float | str = PAPER_DELTA
-    selection: str = "dbscan"
+    choice: VectorChoice = PAPER_CHOICE
     num_heads: int = option(5, "k: heads of the walk.", least=1)
     num_steps: int = option(50_000, "M: steps of the walk.", least=1)
     teleport: float = option(0.05, "τ: probability of a step back to the inputs.", above=0, below=1)
 
     def find(
-        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _stands: Stands, context: RunContext
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _check: RungCheck, context: RunContext
     ) -> Candidates:
         """Walk; every input is paired with every candidate within θ, whichever input it was reached from."""
         inputs, found = rejects.graphs, list[Reached]()
@@ -410,7 +409,7 @@ class ShardedWalk:
     def run(
         self, scorer: NeighbourhoodScorer, inputs: Sequence[Graph], context: RunContext = UNLIMITED
     ) -> list[Reached]:
-        """Walk all shards and merge their candidates, most visited first; progress is told about twice a second.
+        """Walk all shards and merge their candidates, most visited first; progress is shown about twice a second.
 
         One core walks the shards one after another here.
         """

@@ -230,13 +230,15 @@ class CompositeSearch:
             accepted = made.goal > ACCEPTED
             self.sets += _sets(made.key[accepted], made.input[accepted])
             self.out_of_time |= self.context.is_late
-            self.context.tell(stage, round_ + 1, self.config.num_rounds)
+            self.context.show_progress(stage, round_ + 1, self.config.num_rounds)
         return done
 
     def _within(self, stage: str, round_: int) -> RunContext:
-        """Tells of the work within a round."""
-        tell, rounds = self.context.tell, self.config.num_rounds
-        return self.context.telling(lambda what, done, total, _: tell(stage, round_, rounds, f"{what} {done}/{total}"))
+        """Shows the work within a round as a part of the whole stage."""
+        show, rounds = self.context.show_progress, self.config.num_rounds
+        return self.context.with_progress(
+            lambda what, done, total, _: show(stage, round_, rounds, f"{what} {done}/{total}")
+        )
 
     def _open_weight(self) -> npt.NDArray[np.float32]:
         """Inputs that the best ten rules so far leave open count in full, the others a tenth."""

@@ -297,7 +297,7 @@ def count_rules_exactly(
             break
         parts[row], shown, exact[row] = counted
         most_nodes -= shown
-        context.tell("counting chosen rules", done + 1, len(open_rows))
+        context.show_progress("counting chosen rules", done + 1, len(open_rows))
     if not parts:
         return mined
     counts = table.counts
@@ -319,7 +319,7 @@ def _count(
     context: RunContext,
 ) -> tuple[Entries, float, bool] | None:
     """The entries of a rule, the nodes that the model was shown, and whether that is all; None if there are too many sites, or no time."""
-    table, row, scorer, quiet = mined.table, record.row, mined.scorer, context.telling(None)
+    table, row, scorer, quiet = mined.table, record.row, mined.scorer, context.with_progress(None)
     entries = table.entries_of(row)
     if record.rule.radius > (1 if record.rule.num_changes == 1 else 0):  # keys of less say all of the pattern
         same = [site is not None for site in entry_sites(table, scorer, record.rule, entries)]

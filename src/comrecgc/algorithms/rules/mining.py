@@ -352,7 +352,7 @@ class ChangeScorer:
         with ThreadPoolExecutor(jobs or self.jobs) as pool:
             for part in pool.map(run, starts):
                 found += part
-                context.tell(stage, len(found), total)
+                context.show_progress(stage, len(found), total)
         return found
 
 
@@ -492,7 +492,7 @@ class Oracle:
 
         with ThreadPoolExecutor(scorer.jobs) as pool:
             for done in pool.map(ask, _blocks(bounds, _JUDGED)):
-                context.tell("asking the jury", done, len(new))
+                context.show_progress("asking the jury", done, len(new))
         self.answers.update(
             zip((key for key, is_new in zip(keys, asked, strict=True) if is_new), truth.tolist(), strict=True)
         )

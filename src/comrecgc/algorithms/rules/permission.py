@@ -94,7 +94,7 @@ class MolecularPermission:
             if len(rows):
                 batch, origin = scorer.changed(i, changes[rows])
                 mask[rows] = self.permits(graph, batch, origin)
-            context.tell("checking molecules", done + 1, len(scorer.inputs))
+            context.show_progress("checking molecules", done + 1, len(scorer.inputs))
         return mask, np.zeros(0, np.int32)
 
     def permits(self, graph: Graph, batch: GraphBatch, origin: IntArray) -> BoolArray:

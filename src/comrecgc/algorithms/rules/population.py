@@ -24,7 +24,7 @@ from comrecgc.algorithms.rules.choice import RuleChoice, RuleFilter, choose_for_
 from comrecgc.algorithms.rules.composition import ChangeRows, CompositeSearch, Composition, composite_keys
 from comrecgc.algorithms.rules.mining import ACCEPTED, Changes, ChangeScorer, FloatArray, Oracle
 from comrecgc.algorithms.rules.reading import PatternMatcher, read_rules
-from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, packed
+from comrecgc.algorithms.rules.table import MOST_CHANGES, RuleTable, pack_bits
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch, IntArray, KeyArray, LongArray, Rule, Rung
@@ -139,7 +139,7 @@ def count_rules(
     for key, input_ in _accepted_keys(singles, composites, scorer, index):
         place = np.searchsorted(index.key, key)
         listed = index.key[np.minimum(place, shape[0] - 1)] == key if shape[0] else np.zeros(len(key), bool)
-        turned |= packed(place[listed], input_[listed], shape)
+        turned |= pack_bits(place[listed], input_[listed], shape)
     known = np.unpackbits(turned, axis=1, count=len(inputs)).astype(bool)
     holds = PatternMatcher(inputs).hold(index.rules, known)
     return Census(turned=turned, num_applicable=holds.sum(axis=1, dtype=np.int64), num_inputs=len(inputs))
@@ -172,7 +172,7 @@ BLOCK = 2000
 """Graphs of a block: some seconds of work."""
 
 STAGE = "blocks of graphs"
-"""What progress is told while rules are carried out on all graphs."""
+"""The name of the stage in which rules are carried out on all graphs."""
 
 _MOST_STUDIED = 10  # times the graphs of a sample that are looked at where few are rejected
 _CONFIDENCE = 0.95
@@ -256,7 +256,7 @@ def take_census(work: CensusWork, dataset: GraphDataset, context: RunContext) ->
         if folder is not None:
             save_census(_file(folder, block), census, key, block)
         kept[block] = census
-        context.tell(STAGE, len(kept), len(blocks))
+        context.show_progress(STAGE, len(kept), len(blocks))
     return Census.joined([kept[block] for block in sorted(kept)])
 
 

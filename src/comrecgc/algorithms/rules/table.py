@@ -61,8 +61,8 @@ class RuleColumns(Columns):
     random_success: npt.NDArray[np.float32]
     # Whether each rule was counted at all of its sites, `[K]`; otherwise it may turn more inputs than are listed
     exact: BoolArray
-    # Properties of molecules that leave the range of drugs when it is carried out, on average, `[K]`; 0 where nobody
-    # looked
+    # Properties of molecules that leave the range of drugs when it is carried out, on average, `[K]`; 0 where not
+    # checked
     strays: npt.NDArray[np.int8]
 
     @property
@@ -92,10 +92,10 @@ class Entries(Columns):
     # How it is carried out there, `[E, 3, 4]` (`change_kernels`); a kind of -1 is no change
     change: npt.NDArray[np.int16]
     margin: npt.NDArray[np.float32]  # log-odds of accept afterwards, `[E]`
-    # How many of the panel reject the input and accept the result, `[E]`; -1 if nobody was asked
+    # How many of the panel reject the input and accept the result, `[E]`; -1 without a panel
     votes: npt.NDArray[np.int8]
-    # How likely the result truly is of the class accept, according to the jury, in percent, `[E]`; -1 if nobody was
-    # asked
+    # How likely the result truly is of the class accept, according to the jury, in percent, `[E]`; -1 without a
+    # jury
     truth: npt.NDArray[np.int8]
 
 
@@ -105,7 +105,7 @@ class MiningCounts:
 
     num_left_out: int = 0  # rules that turn so few inputs that they were left out
     most_left_out: int = 0  # inputs that any of those turns at most
-    num_scored: int = 0  # graphs that the explained model was asked about, inputs included; 0 where nobody counted
+    num_scored: int = 0  # graphs that the explained model was asked about, inputs included; 0 if not counted
     num_untried: int = 0  # changes that it was not asked about, since there was no time for so many
     num_out_of_time: int = 0  # inputs that there was no time for; the table does not speak of them
 
@@ -216,8 +216,8 @@ class Tabulation:
     # Rules that it keeps: those that turn the most inputs, a third for those that do so nearly wherever they can be carried out.
     most_rules: int = 3000
     # Labels that say enough of a node for a group to be exchanged there, `[L]`; all other changes are then made only in their exact surroundings.
-    # "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, and nobody knows what to do with
-    # it. None where every rule may come without surroundings.
+    # "Replace hydroxy on a carbon by ethylamino" makes an amide of an acid and an amine of an alcohol, which is no advice. None where
+    # every rule may come without surroundings.
     definite: BoolArray | None = None
     context: RunContext = UNLIMITED
 
@@ -478,10 +478,10 @@ def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer) -> npt.
     wider = np.unique(found[wide, 0])
     change = singles.change[rules.part[wide, 0], 0]
     found[wide, 0] = scorer.widened_keys(rules.input[wide], change, found[wide, 0])
-    return holding(found, wider, scorer)
+    return inputs_with_all(found, wider, scorer)
 
 
-def holding(found: KeyArray, wider: KeyArray, scorer: ChangeScorer) -> npt.NDArray[np.uint8]:
+def inputs_with_all(found: KeyArray, wider: KeyArray, scorer: ChangeScorer) -> npt.NDArray[np.uint8]:
     """Inputs that hold all of up to three things, by the keys of what changes find, `[K, 3]`, 0 where there are fewer; `[K, N]`, packed.
 
     `wider` are keys at radius 1, increasing, that keys at radius 2 among them refine.
@@ -489,7 +489,9 @@ def holding(found: KeyArray, wider: KeyArray, scorer: ChangeScorer) -> npt.NDArr
     wanted, known = np.unique(found[found > 0]), scorer.holders
     new = np.array([key for key in wanted.tolist() if key not in known], np.uint64)
     if len(new):  # rounds of looking at results ask for nearly the same
-        known.update(zip(new.tolist(), packed(*scorer.finds(new, wider), (len(new), len(scorer.inputs))), strict=True))
+        known.update(
+            zip(new.tolist(), pack_bits(*scorer.finds(new, wider), (len(new), len(scorer.inputs))), strict=True)
+        )
     holds = np.array([known[key] for key in wanted.tolist()], np.uint8).reshape(-1, -(-len(scorer.inputs) // 8))
     result = holds[np.searchsorted(wanted, found[:, 0])] if len(wanted) else holds
     for k in range(1, MOST_CHANGES):
@@ -498,7 +500,7 @@ def holding(found: KeyArray, wider: KeyArray, scorer: ChangeScorer) -> npt.NDArr
     return result
 
 
-def packed(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
+def pack_bits(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
     """A table of bits, eight columns to a byte, in which the given places are set."""
     bits = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
     np.bitwise_or.at(bits, (rows, columns // 8), (128 >> (columns % 8)).astype(np.uint8))

@@ -291,7 +291,7 @@ class Vocabulary:
     offered: BoolArray
     offered_labels: BoolArray | None = None  # which labels nodes may be given, `[L]`; None for all
     # Whether a new node may be tied to two others. Where nearly every node has several neighbours, a leaf would be
-    # out of place; a molecule would get a ring that nobody can make.
+    # out of place; a molecule would get a ring that cannot be synthesised.
     ties: bool = False
 
     @classmethod
@@ -342,8 +342,8 @@ class Vocabulary:
     def offers(self, changes: IntArray, graph: Graph) -> BoolArray:
         """Which single changes `[V, 4]` of a graph give nodes no label that is too rare, `[V]`, and join no atoms of a table's molecules.
 
-        A bond between any two atoms of a molecule is drawn at once and made by nobody. A leaf is exchanged as a group, which says what it hangs on,
-        and not relabelled too.
+        A bond between any two atoms of a molecule is easy to draw and infeasible to synthesise. A leaf is exchanged as a group, whose name includes
+        what it hangs on, and is not relabelled too.
         """
         if self.offered_labels is None:
             return np.ones(len(changes), bool)

@@ -47,8 +47,8 @@ class Candidates:
     complete: bool = True  # whether the search finished; False if time was up
 
 
-Stands = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray] | None
-"""Whether each changed graph, given after what it was before, stands on the rung that is asked for; None where any change is allowed."""
+RungCheck = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray] | None
+"""Whether each changed graph is on the rung that is asked for, from the graphs before and after; None where any change is allowed."""
 
 
 def search_candidates(
@@ -75,7 +75,7 @@ class Vectors(VectorAlgorithm):
     name: ClassVar[str] = "vectors"
 
     def find(
-        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _stands: Stands, context: RunContext
+        self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _check: RungCheck, context: RunContext
     ) -> Candidates:
         """Search around every reject."""
         return search_candidates(task, scorer, rejects, context)
@@ -198,20 +198,20 @@ class Chosen:
 
 def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) -> Chosen:
     """The recourses, and the pairs that may be used to cover inputs."""
-    pairs, centres, most = candidates.pairs, candidates.centres, task.algorithm.num_counterfactuals
+    pairs, centres, most = candidates.pairs, candidates.centres, task.algorithm.choice.num_counterfactuals
     if most is not None:
         pairs, centres = with_counterfactuals(pairs, nearest_counterfactuals(pairs, most)), None
-    if task.algorithm.as_published and task.algorithm.selection == "dbscan":
+    if task.algorithm.as_published and task.algorithm.choice.selection == "dbscan":
         return _chosen_as_published(task, pairs, jobs)
-    if task.algorithm.selection == "dbscan":
-        if task.algorithm.problem == "fc":
+    if task.algorithm.choice.selection == "dbscan":
+        if task.algorithm.choice.problem == "fc":
             pairs = with_counterfactuals(pairs, nearest_counterfactuals(pairs))
         return Chosen(centres=_clustered(task, pairs, jobs), pairs=pairs)
     if centres is None:
         # Balls cover at least what the paper's clusters would.
         rng, clusters = np.random.default_rng([task.random_state, 2]), _clustered(task, pairs, jobs)
         centres = ball_cover(task).centres(pairs, rng, previous=clusters)
-    if task.algorithm.problem == "fc":
+    if task.algorithm.choice.problem == "fc":
         # One counterfactual per covered input is at most T = |inputs| of them, so no coverage is lost.
         cover = cover_of(pairs, centres, inside(task.delta, SEARCH_MARGIN))
         covered = np.flatnonzero(cover.first >= 0)
@@ -221,7 +221,7 @@ def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) ->
 
 def _chosen_as_published(task: VectorTask, pairs: RecoursePairs, jobs: int) -> Chosen:
     """Clusters of what a baseline found, and what the published code would print: a stricter coverage and a sum of lengths."""
-    if task.algorithm.problem == "fc":
+    if task.algorithm.choice.problem == "fc":
         how = task.algorithm.fc_subset
         pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, how, task.random_state))
     chosen = _clustering(PublishedClustering, task, jobs).choose(pairs)
@@ -239,7 +239,7 @@ def _clustering(kind: type[_Clustering], task: VectorTask, jobs: int) -> _Cluste
         theta=task.theta,
         delta=task.delta,
         num_recourses=task.num_recourses,
-        min_samples=task.algorithm.min_samples,
+        min_samples=task.algorithm.choice.min_samples,
         seed=task.random_state,
         num_threads=jobs,
     )

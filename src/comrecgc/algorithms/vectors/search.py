@@ -291,6 +291,7 @@ SEARCH = "search.npz"
 
 _TIGHTER = 1 - 1e-5  # limits a little inside θ and Δ, so that rounding never decides a claim
 _ACCEPT = 0.5 + 2.4e-5  # the same for the probability of accept, which must exceed one half
+_REACH = 1.5  # how far from the input graphs may lie to be expanded, in `θ`
 _CHUNK = 32  # inputs worked on in one step,
 _CHUNK_NODES = 8000  # fewer if they are large, so that time is looked at every few seconds
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -316,7 +317,6 @@ class DirectedSearch:
     least_gain: float = 0.002  # share of the inputs
     num_found: int = 96  # counterfactuals kept per input: half nearest to centres, half as if drawn at random
     num_frontier: int = 64  # unexpanded graphs kept per input
-    reach: float = 1.5  # how far from the input graphs may lie to be expanded, in `θ`
     max_neighbours: int = 20_000  # neighbours scored of one graph; of more, a uniform sample
     max_graphs: int = 2_000_000  # graphs kept in all, about 0.5 kB each at width 64
 
@@ -336,7 +336,7 @@ class DirectedSearch:
         state = loaded or fresh
         while not state.ended:
             before, state = state, searcher.step(state)
-            context.tell(*state.progress)
+            context.show_progress(*state.progress)
             if state.ended or kept.is_due:
                 latest = before if state.ended and not state.complete else state
                 kept.save(lambda latest=latest: encode_search(latest))  # type: ignore[misc]
@@ -473,7 +473,7 @@ class Searcher:
         rows = accepted[worth_keeping(vectors[accepted], neighbourhood.keys[accepted], centres, config.num_found)]
         known.found += ReachedGraphs.from_neighbourhood(path, neighbourhood, rows)
         if aims is not None:
-            near = np.flatnonzero(norms <= config.reach * config.theta)
+            near = np.flatnonzero(norms <= _REACH * config.theta)
             near = near[best_first(vectors[near], neighbourhood.probability[near], aims)[: config.num_frontier]]
             known.frontier += ReachedGraphs.from_neighbourhood(path, neighbourhood, near)
 
