@@ -20,7 +20,7 @@ from comrecgc.report import compare
 from comrecgc.report.comparison import Comparison
 from comrecgc.run import RunContext
 from tests.explanations import explain, planted_explanation, planted_rules
-from tests.report.live import chooser_of
+from tests.report.live import chooser_of, live_explanation
 from tests.report.test_pages import HOSTILE, Page
 from tests.stubs import AvoidsLabel, small_dataset
 
@@ -87,6 +87,17 @@ def test_rules_of_one_key_and_other_patterns_are_told_apart() -> None:
     assert found.recourses[0].standings[1].accepted == 0
     assert len(one.recourses) == 1
     assert found.rules_cover(0, 1) == 0
+
+
+def test_places_are_those_that_the_explanation_keeps_not_those_of_a_new_choice() -> None:
+    run = live_explanation()
+    others = run.choose(radii=[2]).using(chooser=run.chooser)
+    rows = [[recourse.row for recourse in each.recourses] for each in (run, others)]
+    wanted = [
+        [each.index(row) + 1 if row in each else None for each in rows] for row in dict.fromkeys(rows[0] + rows[1])
+    ]
+    assert [None, 1] in wanted
+    assert [[standing.place for standing in one.standings] for one in compare(run, others).recourses] == wanted
 
 
 def test_rules_of_different_models_hold_for_one(other: Comparison) -> None:

@@ -76,6 +76,17 @@ def test_the_words_of_chosen_rules_are_those_of_the_explanation(live: Explanatio
     assert all(rule[0] and rule[1] for rule in packed["rules"])
 
 
+def test_rows_are_those_that_the_explanation_keeps_not_those_of_a_new_choice(live: Explanation) -> None:
+    others = live.choose(radii=[2])
+    rows = [recourse.row for recourse in others.recourses]
+    assert rows
+    assert not {*rows} & {recourse.row for recourse in live.recourses}
+    facts = unpacked(packed_table(others, chooser_of(live)))
+    assert facts["chosen"] == rows
+    known = [facts["known"][str(row)]["applicable"] for row in rows]
+    assert known == [recourse.statistics["applicable"] for recourse in others.recourses]
+
+
 def test_failures_are_no_successes(live: Explanation, packed: dict[str, Any]) -> None:
     chooser = chooser_of(live)
     table = chooser.mined.table
