@@ -60,10 +60,9 @@ def test_a_rejected_graph_gets_the_change_that_turns_it() -> None:
     assert found.target.tolist() == [0]
     assert algorithm.explanation.coverage == 1
     assert found.recourses == [0]
-    positive, negative = fidelity(explainer, found)
-    assert 0 <= positive <= 1
-    assert 0 <= negative <= 1
-    assert 0 <= unfaithfulness(explainer, found) <= 1
+    assert fidelity(explainer, found) == (1, 0)  # accepted without what is marked, rejected with it alone
+    whole, alone = torch.tensor([[2.5, -2.5], [0.5, -0.5]]).softmax(dim=1)  # its neighbours count it too
+    assert unfaithfulness(explainer, found) == pytest.approx(1 - float((alone * (whole / alone).log()).sum().exp()))
 
 
 def test_a_batch_is_explained_graph_by_graph() -> None:

@@ -100,6 +100,7 @@ def test_healing_one_of_two_is_not_enough() -> None:
     pairs = [
         (graph, found) for graph, found in zip(overlapping, overlapping.toxicophores, strict=True) if len(found) == 2
     ]
+    assert pairs
     for graph, (first, second) in pairs:
         for edits in true_recourses(first).values():
             assert second in find_toxicophores(apply(graph, edits))

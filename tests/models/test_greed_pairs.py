@@ -51,6 +51,7 @@ def test_labels_equal_networkx_on_small_graphs() -> None:
     graphs = [Graph([i % 2, 0, 1], [(0, 1), (1, 2)][: 1 + i % 2]) for i in range(10)]
     small = PairGenerator(num_far=3, num_near=2, num_chains=0, num_paths=3, far_size=3, near_size=3)
     groups = small.generate(graphs, 2, seed=0)
+    assert len(set(groups.distances.tolist())) > 1
     for (i, j), distance in zip(groups.pairs.tolist(), groups.distances.tolist(), strict=True):
         first, second = to_networkx(groups.graphs[i]), to_networkx(groups.graphs[j])
         assert distance == nx.graph_edit_distance(first, second, node_match=lambda x, y: x["label"] == y["label"])

@@ -353,6 +353,7 @@ def test_rules_are_searched_and_sorted(live: Explanation, page: Page) -> None:
     place = int(table.entries.input[0])
     page.locator("#more-search").fill(str(int(chooser_of(live).mined.rejects.indices[place])))
     rows = [int(row.get_attribute("data-rule") or -1) for row in page.locator("#more-table .row").all()]
+    assert rows
     assert all(table.entry(rule, place) >= 0 for rule in rows)
     page.locator("#more-search").fill("")
     page.locator("#more-sort").select_option("success")

@@ -51,22 +51,13 @@ def words_of(html: str) -> str:
 def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) -> None:
     words = words_of(html)
     num_covered = sum(recourse.gain for recourse in rules.recourses)
-    assert f"3 rules flip this model’s verdict for {num_covered} of the 60 molecules it rejects" in words
-    assert "which says toxic of it, says harmless of the result" in words
-    assert "All changes are plausible: every atom" in words
-    assert "rdkit reads the result as" in words
-    assert "of 60 rejected molecules" in words
-    for part in (
-        "On unseen molecules77.1%",
-        "Best possible99.4%",
-        "Panel agrees12.3%",
-        "A warning for rules.",
-        "given classifiers",
-    ):
+    assert re.search(rf"\b3 rules\b.*\b{num_covered} of the 60 molecules", words)
+    assert re.search(r"All changes are plausible\b.*\brdkit\b", words)
+    figures = re.search(r"unseen molecules77\.1%.*possible99\.4%.*Panel agrees12\.3%", words)
+    assert figures, "each figure beside its name"
+    assert re.search(r"one change each40\.0%.*two changes55\.2%", words)
+    for part in ("toxic", "harmless", "4000 rules", "A warning for rules.", "given classifiers"):
         assert part in words
-    assert "no 3 of the 4000 rules" in words
-    assert "one change each40.0%" in words
-    assert "up to two changes55.2%" in words
 
 
 PAIRS = {
@@ -87,17 +78,17 @@ def trusted(rules: Explanation) -> Explanation:
 
 def test_the_top_says_who_agrees_and_every_rule_what_speaks_for_it(rules: Explanation) -> None:
     found = trusted(rules)
-    assert "agree for 30 of them; 79% are expected to come true" in agreement(found)
-    assert badges(found.recourses[0]) == [
-        ("strong", "expected to come true: 93% (78–99%)"),
-        ("strong", "12 of 14 real pairs agree"),
-    ]
+    assert re.search(r"\b30 of them.*\b79%", agreement(found))
+    (level, expected), (other, pairs) = badges(found.recourses[0])
+    assert level == other == "strong"
+    assert "93% (78–99%)" in expected
+    assert "12 of 14" in pairs
     assert listed_pairs(found.recourses[0]) == [[("=A1", "toxic"), ("B2", "harmless")]]
     words = words_of(render_report(found))
-    assert "expected to come true: 93% (78–99%)" in words
-    assert "Models of other kinds that took no part" in words
+    assert expected in words
+    assert agreement(found) in words
     assert badges(rules.recourses[0]) == []
-    assert "Most of a panel" in agreement(rules)
+    assert "panel" in agreement(rules)
 
 
 def test_shortcuts_have_a_section_of_their_own(rules: Explanation, html: str) -> None:

@@ -86,13 +86,13 @@ def test_scores_of_several_changes_equal_a_plain_forward_pass(seed: int) -> None
     hidden = scorer.margins(Hidden(model, 3), inputs, together)
     assert np.array_equal(np.isnan(margin), np.isnan(hidden))
     made = np.isfinite(margin)
-    if made.any():
-        batch, _ = scorer.built(inputs[made], together[made])
-        plain = model.accept_probability(batch)
-        assert np.allclose(1 / (1 + np.exp(-margin[made])), plain, atol=1e-5)
-        sizes = np.array([scorer.inputs[i].size for i in inputs[made]])
-        grown = changes.grown[pairs[made]].sum(axis=1)
-        assert np.array_equal(batch.node_counts() + batch.edge_counts(), sizes + grown)
+    assume(made.any())
+    batch, _ = scorer.built(inputs[made], together[made])
+    plain = model.accept_probability(batch)
+    assert np.allclose(1 / (1 + np.exp(-margin[made])), plain, atol=1e-5)
+    sizes = np.array([scorer.inputs[i].size for i in inputs[made]])
+    grown = changes.grown[pairs[made]].sum(axis=1)
+    assert np.array_equal(batch.node_counts() + batch.edge_counts(), sizes + grown)
 
 
 def test_a_module_and_a_function_are_scored_as_they_answer() -> None:
