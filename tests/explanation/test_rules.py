@@ -22,6 +22,7 @@ from comrecgc.data import load_dataset
 from comrecgc.data.smiles import from_smiles_table
 from comrecgc.errors import InputError
 from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.explanation.display import works_words
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import as_classifier
 from comrecgc.run import RunContext
@@ -193,3 +194,9 @@ def test_what_the_model_was_asked_is_counted() -> None:
     assert made.mined_ is not None
     singles = made.mined_.scorer.changes(Oracle(classifier=AvoidsLabel(2, 3)))
     assert asked == len(made.explanation_.inputs) + len(singles)
+
+
+@pytest.mark.parametrize(("exact", "words"), [(True, "25 of 57"), (False, "at least 25 of 57")])
+def test_a_rule_that_was_not_tried_everywhere_works_for_at_least_so_many(exact: bool, words: str) -> None:
+    known = {"accepted": 25, "applicable": 57, "success": 25 / 57, "interval": [0.32, 0.57], "exact": exact}
+    assert works_words(known).startswith(words)

@@ -420,11 +420,11 @@ def _rule_table(explanation: Explanation) -> Table:
 
 
 def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
-    from comrecgc.explanation import effect_words, position_words
+    from comrecgc.explanation import at_least, effect_words, position_words
 
     known = recourse.statistics
     low, high = known.get("interval") or (0.0, 1.0)
-    works = f"works for {known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}"
+    works = f"works for {at_least(known)}{known.get('accepted', recourse.gain)} of {known.get('applicable', '?')}"
     often = f"{works} ({known.get('success', 0):.0%}, {100 * low:.0f}–{high:.0%})"
     places = known.get("places") or {}
     if total := places.get("places"):

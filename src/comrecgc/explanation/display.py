@@ -12,6 +12,7 @@ import numpy as np
 from comrecgc.drawing import STYLE, Pen, depict, draw_rule, layout_change
 from comrecgc.errors import InputError
 from comrecgc.explanation.records import CommonRecourse, CoveredInput, Explanation, interval_in, number_in
+from comrecgc.explanation.rules import at_least
 from comrecgc.graphs import Change, Graph, ordered_edge, to_data
 from comrecgc.models import AdaptedClassifier
 from comrecgc.molecules import element_of
@@ -163,7 +164,7 @@ def works_words(known: Mapping[str, Any]) -> str:
         return "–"
     ends = interval_in(known)
     between = "" if ends is None else f" ({100 * ends[0]:.0f}–{ends[1]:.0%})"
-    return f"{accepted:.0f} of {applicable:.0f}, {success:.0%}{between}"
+    return f"{at_least(known)}{accepted:.0f} of {applicable:.0f}, {success:.0%}{between}"
 
 
 def picture_of(recourse: CommonRecourse) -> str:

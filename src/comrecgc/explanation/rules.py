@@ -300,6 +300,11 @@ def _statistics(mined: MinedRules, records: Sequence[MinedRule], task: Task[Rule
     return found
 
 
+def at_least(known: Mapping[str, Any]) -> str:
+    """ "at least " if a rule was not tried at all of its places."""
+    return "at least " if known.get("exact") is False else ""
+
+
 def position_words(places: Mapping[str, Any]) -> str:
     """Where a rule works far more often than elsewhere: ": 70% of those ortho to a ring nitrogen, 12% of others"; empty where nothing decides."""
     where = places.get("where")

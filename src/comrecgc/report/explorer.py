@@ -26,7 +26,7 @@ from comrecgc.algorithms.rules.table import RuleTable
 from comrecgc.data import Goal
 from comrecgc.drawing import depict, induced_subgraph
 from comrecgc.evidence import Evidence
-from comrecgc.explanation import NUMBERS, CommonRecourse, Explanation, RuleChooser, catalogue_of
+from comrecgc.explanation import NUMBERS, CommonRecourse, Explanation, RuleChooser, at_least, catalogue_of
 from comrecgc.graphs import ChangedGraphs, Graph, NeighbourIndex, Pattern, Rule, Rung, Schema, Site
 from comrecgc.molecules import charge_sign, read_atom
 from comrecgc.report.views import badges, clipped, listed_pairs, place_share, property_words, thing_of, trust_facts
@@ -281,6 +281,7 @@ def _exact(recourse: CommonRecourse, explanation: Explanation) -> dict[str, Any]
     statistics = recourse.statistics
     return {
         "applicable": statistics.get("applicable"),
+        "least": at_least(statistics),
         "places": place_share(statistics),
         "valid": recourse.share_valid,
         "properties": property_words(statistics),

@@ -228,7 +228,7 @@ function statistics(table, rule) {
   rises.sort((a, b) => a - b);
   const middle = rises.length >> 1;
   return {
-    applicable, turned, success: turned / Math.max(applicable, 1), interval: wilson(turned, applicable),
+    applicable, turned, least: (table.known[rule] || {}).least || "", success: turned / Math.max(applicable, 1), interval: wilson(turned, applicable),
     unseen: unseenSuccess(table, rule), confirmed: table.hasPanel ? table.numConfirmed[rule] / Math.max(turned, 1) : null,
     truth: table.hasJury ? table.meanTruth[rule] : null,
     random: table.random[rule] < 0 ? null : table.random[rule],

@@ -12,7 +12,7 @@ function showFirstRules() {
     const known = statistics(table, rule);
     const card = element("li");
     const words = element("p", undefined, "muted");
-    words.append("works for ", element("b", `${grouped(known.turned)} of ${grouped(known.applicable)}`), ` ${thing}s (${percent(known.success, 0)})`);
+    words.append("works for ", element("b", `${known.least}${grouped(known.turned)} of ${grouped(known.applicable)}`), ` ${thing}s (${percent(known.success, 0)})`);
     const places = (table.known[rule] || {}).places ?? null;
     if (places !== null) words.append(`, at ${percent(places, 0)} of the places`);
     if (table.hasJury && wishes.minTruth) words.append(", likely true for ", element("b", grouped(numLikely(rule))), " of them");
@@ -78,7 +78,7 @@ function worksCell(known) {
     svg("rect", { x: 100 * known.interval[0], y: 1, width: 100 * (known.interval[1] - known.interval[0]), height: 4 }),
     svg("rect", { class: "dot", x: 100 * known.success - 0.75, width: 1.5, height: 6 }),
   );
-  return cell("works for", `${grouped(known.turned)} of ${grouped(known.applicable)} `, small, bar);
+  return cell("works for", `${known.least}${grouped(known.turned)} of ${grouped(known.applicable)} `, small, bar);
 }
 function titleCell(rule, key) {
   const title = element("th");
