@@ -1,4 +1,4 @@
-"""`comrecgc explain` and `comrecgc demo`: a dataset and perhaps models in, a run folder out; and what a command prints when it is done.
+"""`comrecgc explain` and `comrecgc demo`, from a dataset and optional models to a run folder; and the summaries that commands print.
 
 The options of `explain` are generated from the algorithms: their fields, help texts and defaults.
 """
@@ -38,7 +38,7 @@ def _listed() -> None:
 
 
 def explain_command() -> Any:
-    """The command as typer builds it."""
+    """Build the typer command."""
     built = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     built.command("explain", cls=_ExplainCommand)(full_explain())
     return typer.main.get_command(built)
@@ -74,7 +74,7 @@ def full_explain() -> Callable[..., None]:
 
 
 def algorithm_options() -> list[inspect.Parameter]:
-    """An option for every field of an algorithm; one that several share is one option, and its help says whose it is."""
+    """An option for every field of an algorithm; fields of several algorithms share one option, whose help names them."""
     from comrecgc.algorithms.base import options_of
     from comrecgc.algorithms.registry import ALGORITHMS
 
@@ -111,7 +111,7 @@ def _option(name: str) -> inspect.Parameter:
 
 
 def _by_value(texts: dict[str, str], everyone: int) -> str:
-    """Texts of several algorithms: those of a few are named, and a shared one stands alone."""
+    """Combine texts of several algorithms: differing texts are followed by names of algorithms."""
     groups: dict[str, list[str]] = {}
     for key, text in texts.items():
         groups.setdefault(text, []).append(key)
@@ -210,7 +210,7 @@ def explain(
 
 
 def _known_atoms(classifier: Path | None, dataset: str) -> Sequence[str] | None:
-    """The atoms that a classifier of a table knows: a table of some of its molecules may lack some, and count others more often."""
+    """The atoms that the classifier of a table knows, since a table of some of its molecules can lack some or order them differently."""
     from comrecgc.data import is_table
     from comrecgc.models import load_classifier
 
@@ -221,7 +221,7 @@ def _known_atoms(classifier: Path | None, dataset: str) -> Sequence[str] | None:
 
 
 def chosen_algorithm(name: str, options: dict[str, Any]) -> Any:
-    """The algorithm with the options that were given, which must be its own."""
+    """The algorithm with the given options, which must be its own."""
     from comrecgc.algorithms.registry import algorithm_of, owners_of
 
     given = {option: value for option, value in options.items() if value not in (None, [])}
@@ -312,7 +312,7 @@ _RULES_SHOWN = 10
 
 
 def print_summary(explanation: Explanation, folder: Path | None) -> None:
-    """Figures of a run, its first recourses, and where its report is."""
+    """Print the figures of a run, its first recourses, and the path of its report."""
     from comrecgc.runs import REPORT
 
     print_recourses(explanation, *rule_figures(explanation))
@@ -323,7 +323,7 @@ def print_summary(explanation: Explanation, folder: Path | None) -> None:
 
 
 def print_recourses(explanation: Explanation, *figures: str) -> None:
-    """Warnings, the coverage and further figures, the first recourses, and how many inputs are not covered, by reason."""
+    """Print warnings, the coverage and further figures, the first recourses, and counts of inputs not covered, by reason."""
     for warning in explanation.warnings:
         err.print(f"warning: {warning}", markup=False, soft_wrap=True)
     for line in (headline(explanation), *figures):
@@ -337,7 +337,7 @@ def print_recourses(explanation: Explanation, *figures: str) -> None:
 
 
 def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str]]:
-    """Two commands that go on from a finished run, with what they are for."""
+    """Two commands that go on from a finished run, with their purpose."""
     if not explanation.recourses:
         return []
     check = (f"comrecgc evaluate {folder} --evidence", "recompute every figure, and ask whether to believe it")
@@ -348,7 +348,7 @@ def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str
 
 
 def print_figures(figures: Sequence[Figure]) -> None:
-    """Figures of a run that differ when recomputed, and how many are the same."""
+    """Print the figures that differ when recomputed, and how many are equal."""
     comparable = [figure for figure in figures if None not in (figure.stored, figure.recomputed)]
     different = [figure for figure in comparable if not figure.agrees]
     if different:
@@ -379,7 +379,7 @@ def headline(explanation: Explanation) -> str:
 
 
 def _reach(explanation: Explanation) -> str:
-    """The share covered: of all graphs, where those shown are a sample."""
+    """The share covered, of all graphs if the run shows a sample."""
     shown = f"{explanation.coverage:.1%} of {len(explanation.inputs)} rejected graphs"
     late = explanation.metrics.get("num_out_of_time")
     if isinstance(late, int):
@@ -393,7 +393,7 @@ def _reach(explanation: Explanation) -> str:
 
 
 def rule_figures(explanation: Explanation) -> list[str]:
-    """What else is to be said of rules: held out, confirmed, and how much better a choice could be."""
+    """Further figures of rules: held out, confirmed, and the bound on any choice."""
     several = explanation.facts.facts.get("agree") is True
     texts = {
         "expected_true": "{:.0%} of the results are expected to come true",
@@ -409,7 +409,7 @@ def rule_figures(explanation: Explanation) -> list[str]:
 
 
 def _rule_table(explanation: Explanation) -> Table:
-    """Each rule in words, and below it how often it works: sentences, which wrap better than narrow columns."""
+    """Table of rules in words, each above its figures in a sentence, which wraps better than narrow columns."""
     table = Table.grid(padding=(0, 1, 0, 0))
     shown = zip(explanation.recourses[:_RULES_SHOWN], explanation.coverage_curve, strict=False)
     for place, (recourse, coverage) in enumerate(shown):
@@ -478,7 +478,7 @@ _COLUMNS = {
 
 
 def print_evidence(evidence: Evidence) -> None:
-    """The evidence on a run."""
+    """Print the evidence on a run."""
     out.print(f"\nCan I trust this? {evidence.sentence}", markup=False, soft_wrap=True)
     for note in evidence.notes:
         out.print(note, markup=False, soft_wrap=True)
@@ -498,7 +498,7 @@ def print_evidence(evidence: Evidence) -> None:
 
 
 def _models(evidence: Evidence) -> Table:
-    """What each other model and each architecture says of all recourses."""
+    """Print the answers of each other model and architecture on all recourses."""
     names = ("other model", "took part in the choice", "recourses that work there")
     table = Table(*names, "inputs it rejects too and that are turned")
     for row in (*evidence.models, *(row for row in evidence.architectures if row.models > 1)):

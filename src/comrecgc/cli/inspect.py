@@ -222,6 +222,6 @@ def compare(
 
 
 def _names(folders: list[Path]) -> list[str]:
-    """The names of the folders, or their paths where names are not enough."""
+    """The names of the folders, or their paths if names are ambiguous."""
     names = [folder.resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]

@@ -1,4 +1,4 @@
-"""`comrecgc train …` and `comrecgc reproduce`: what an explanation needs, and what the paper printed."""
+"""`comrecgc train …` and `comrecgc reproduce`: models for an explanation, and the paper's tables and figures."""
 
 from __future__ import annotations
 
