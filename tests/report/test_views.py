@@ -56,7 +56,7 @@ def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) ->
     figures = re.search(r"unseen molecules77\.1%.*possible99\.4%.*Panel agrees12\.3%", words)
     assert figures, "each figure beside its name"
     assert re.search(r"one change each40\.0%.*two changes55\.2%", words)
-    for part in ("toxic", "harmless", "4000 rules", "A warning for rules.", "given classifiers"):
+    for part in ("toxic", "harmless", "4,000 rules", "A warning for rules.", "given classifiers"):
         assert part in words
 
 
@@ -185,7 +185,7 @@ def test_a_proven_bound_reads_as_one(rules: Explanation) -> None:
         "bound",
         "Best possible",
         f"{rules.coverage:.1%}",
-        "no 3 of the 4000 rules kept cover more: this choice is the best",
+        "no 3 of the 4,000 rules kept cover more: this choice is the best",
     ) in rule_figures(proven)
 
 

@@ -375,7 +375,9 @@ def headline(explanation: Explanation) -> str:
     said = f"1 {what} {covers}s" if num == 1 else f"{num} {what}s {covers}"
     goal = explanation.schema.class_names[1]
     aim = "" if goal == "accept" else f" to reach {goal}"
-    return f"{explanation.schema.dataset}{aim and ','}{aim}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
+    likely = f", results at least {least:.0%} likely true" if (least := explanation.least_truth) else ""
+    reach = f"{_reach(explanation)} ({limits}, {explanation.changes} changes{likely})"
+    return f"{explanation.schema.dataset}{aim and ','}{aim}: {said} {reach}"
 
 
 def _reach(explanation: Explanation) -> str:
@@ -430,11 +432,13 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
     if total := places.get("places"):
         often += f" at the best place; {places['accepted'] / total:.0%} of the places{position_words(places)}"
     if places.get("too_far"):
-        often += f"; {places['too_far']} too small within θ"
+        often += f"; {places['too_far']} graphs too small for it within θ"
     facts = [
         often if known.get("applicable", 1) else "cannot be carried out on any of them",
         f"cost {known.get('cost', recourse.median_edits or 0):g}",
     ]
+    if known.get("likely_true") is not None:
+        facts.append(f"likely true for {known['likely_true']}")
     if known.get("expected_true") is not None:
         facts.append(f"expected to come true {known['expected_true']:.0%}")
     elif known.get("confirmed") is not None and known.get("accepted"):

@@ -404,6 +404,13 @@ class Explanation:
         return self.coverage_curve[-1] if self.recourses else 0.0
 
     @property
+    def least_truth(self) -> float | None:
+        """Likelihood of truth, according to the jury, from which results count as covered; None if all count."""
+        wishes = self.parameters.get("wishes")
+        least = number_in(wishes, "min_truth") if isinstance(wishes, Mapping) else None
+        return least if least and number_in(self.metrics, "expected_true") is not None else None
+
+    @property
     def coverage_curve(self) -> tuple[float, ...]:
         """Share of the inputs covered by the first 1, 2, … R recourses."""
         total = max(1, len(self.inputs))

@@ -99,6 +99,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         noun=noun,
         thing=views.thing_of(explanation),
         rung=views.rung_sentence(explanation),
+        least_truth=explanation.least_truth,
         frontier=views.frontier(explanation) if is_rules else [],
         agreement=views.agreement(explanation) if is_rules else "",
         columns=views.rule_columns(explanation) if is_rules else [],

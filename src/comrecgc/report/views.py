@@ -200,7 +200,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         hint = f"rules chosen on four fifths of the {things}, measured on the others"
         shown.append(("unseen", f"On unseen {things}", f"{unseen:.1%}", hint))
     if (bound := _number(metrics, "coverage_bound")) is not None:
-        of = f"{num} of the {rules:.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
+        of = f"{num} of the {rules:,.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
         best = ": this choice is the best" if bound - explanation.coverage < _SAME else ""
         hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best}"
         shown.append(("bound", "Best possible", f"{bound:.1%}", hint))
