@@ -1,4 +1,4 @@
-"""Datasets by name or path, all as `GraphDataset`: the paper's six benchmarks, your own data, and the planted demo set.
+"""Datasets by name or path as `GraphDataset`: the paper's six benchmarks, your own data, and the planted demo set.
 
 The benchmarks of molecules keep only labels that occur more than 50 times, as in the paper. With the released classifiers
 this gives one feature column per remaining label, in the order of the raw labels.
@@ -37,7 +37,7 @@ from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
 
 @dataclass(frozen=True, kw_only=True)
 class TUMeaning:
-    """Meaning of the integers of a TU dataset; names that are not given here come from the archive's readme."""
+    """Meaning of the integers of a TU dataset; other names come from the archive's readme."""
 
     reject: Collection[int] | None  # raw classes that mean reject; all others mean accept. None if the user chooses
     class_names: tuple[str, str] | None  # names of reject and accept

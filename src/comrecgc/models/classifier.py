@@ -1,4 +1,4 @@
-"""What the pipeline needs of a classifier, its answers on a set of graphs, how scores of any model are read as such answers, and how a model is called.
+"""The `Classifier` protocol, its predictions, the reading of any model's scores, and the detection of a model's call.
 
 A model may answer with a row of class scores, a single score, or a number with a threshold; `ScoreReading` turns each into the probability of accept.
 """
@@ -62,7 +62,7 @@ class Predictions:
 
     @property
     def warning(self) -> str | None:
-        """Why there is nothing to explain, or no example of acceptance; None if both classes occur."""
+        """A warning if nothing is rejected, or nothing accepted; None if both classes occur."""
         count = len(self.probability)
         if count == 0:
             return "There are no graphs to classify."
@@ -141,7 +141,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """What a reader should know, in one sentence."""
+        """The agreement in one sentence."""
         reject, accept = self.class_names
         said = self.rejected + self.num_accepts - self.accepted
         return (
@@ -152,7 +152,7 @@ class Agreement:
 
     @property
     def warning(self) -> str | None:
-        """Why an explanation may be about the model only; None where it need not be."""
+        """A warning if the model is so inaccurate that an explanation may be about the model only; else None."""
         if not self.has_both:
             return None
         recalls = (self.recall_on_rejects, self.recall_on_accepts)
@@ -205,7 +205,7 @@ class ScoreReading:
         decision: str | None = None,
         threshold: float | None = None,
     ) -> ScoreReading:
-        """The reading that fits answers on some graphs, `[B, K]`; arguments as of `as_classifier`, and those that are None are inferred from the answers."""
+        """The reading for answers on some graphs, `[B, K]`; arguments as for `as_classifier`, inferred from the answers if None."""
         if threshold is None and isinstance(accept, str):
             raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
         if threshold is not None:
@@ -272,7 +272,7 @@ class ScoreReading:
 def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | None = None) -> FloatArray:
     """A model's answer as an array, `[B, K]`; one score per graph is one column. Answers per node are recognised.
 
-    Once `K` is known an answer that was squeezed is reshaped.
+    If `K` is known, a squeezed answer is reshaped.
     """
     if isinstance(answer, torch.Tensor):
         answer = answer.detach().double().cpu().numpy()
@@ -309,7 +309,7 @@ def choose_output(answer: Any, output: int | str | None) -> Any:
 
 
 def find_output(answer: Any, num_graphs: int) -> int | str | None:
-    """The only one of several outputs with a row of scores per graph; None if there is a single output."""
+    """The one output, of several, with a row of scores per graph; None if there is a single output."""
     several = isinstance(answer, tuple | Mapping) or (
         isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
     )
