@@ -271,7 +271,7 @@ def _fits(patterns, hosts, first, place, low, target, board, depth):  # type: ig
 
 @inner
 def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore[no-untyped-def]
-    """Whether all unmapped neighbours of closed nodes can still be mapped to the remaining pattern nodes next to closed ones."""
+    """Whether the unmapped neighbours of closed nodes can all be mapped to remaining pattern nodes, and include images for every one next to a closed node."""
     num, room = 0, size - depth
     for place in range(depth):
         if patterns.closed[first + place]:

@@ -85,7 +85,7 @@ class MolecularChemistry:
         return mask
 
     def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
-        """Which molecules rdkit accepts before the change; those without aromatic bonds need only right valences."""
+        """Which molecules rdkit accepts before the change; without aromatic bonds right valences are enough."""
         valid = ~changed.before.graphs_with(aromatic_atoms(changed.before))
         for index in np.setdiff1d(changed.source, np.flatnonzero(valid)).tolist():
             valid[index] = is_valid_molecule(changed.before[index], self.label_names)
