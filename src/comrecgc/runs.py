@@ -257,7 +257,7 @@ class Run:
         explanation: What was found.
         classifier: The classifier, or its file; None for the file the manifest names.
         embedder: The same for the embedder.
-        panel: Other classifiers that are asked about accepted results; None for those the run keeps.
+        panel: Other classifiers that vote on accepted results; None for those in the run folder.
     """
 
     path: Path
@@ -404,7 +404,7 @@ def open_run(
         path: The run folder; it is checked against the manifest's checksums and for consistency.
         classifier: The classifier, or its file, if the manifest names none or to use another.
         embedder: The same for the embedder.
-        panel: Other classifiers that are asked about accepted results; None for those the run keeps.
+        panel: Other classifiers that vote on accepted results; None for those in the run folder.
     """
     return Run(Path(path), load_explanation(path), classifier, embedder, panel)
 
