@@ -50,7 +50,7 @@ class CommonRecourseExplainer:
         reject: Explain only graphs that the model assigns to this class; None for all that it does not accept.
         threshold: For a regression model: graphs are accepted if its number is above this.
         theta: `θ`, the largest normalised distance of a counterfactual.
-        num_recourses: `R`, common recourses to find, at most; None for 10 rules or 100 vectors.
+        num_recourses: `R`, most common recourses to find; None for 10 rules or 100 vectors.
         panel: Other classifiers that vote on accepted results: a `Panel`, files of classifiers, a `PanelTraining`, True to train some
             on the classes of the graphs (once; they are kept), False for none. None trains them for rules, and where changes must be confirmed.
         jury: Models of other kinds that estimate which results come true: True or None trains some on the classes of the graphs (rules only), False

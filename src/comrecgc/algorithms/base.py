@@ -153,7 +153,7 @@ class Algorithm(Options):
 
     changes: str = option(
         "plausible",
-        "Which changes are allowed: any, connected (no more components than before), plausible (every node touched looks like the data), "
+        "Which changes are allowed: any, connected (no more components than before), plausible (every touched node has neighbours as in the data), "
         "confirmed (and most of a panel of other classifiers accept the result).",
         choices=CHANGES,
         panel="Trust",
@@ -227,20 +227,22 @@ class VectorChoice(Options):
     """How recourses are chosen among the vectors of an embedding. None stands for the algorithm's own default."""
 
     delta: float | str = _of_vectors(
-        None, "Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse on the data.",
+        None, "Δ: largest distance between a recourse and the vector of a graph that it covers; auto is half the median length of a one-edit recourse on the data.",
         above=0, choices=(AUTO,),
     )  # fmt: skip
     problem: str = _of_vectors(
-        "fcr", "fcr, or fc to draw all counterfactuals from a set no larger than the rejects.", choices=("fcr", "fc")
+        "fcr",
+        "fcr (find common recourse), or fc (the same with counterfactuals from few graphs).",
+        choices=("fcr", "fc"),
     )
     num_counterfactuals: int | None = _of_vectors(
-        None, "T of fc: most graphs that counterfactuals come from; by default one per reject.", least=1
+        None, "With fc, T: most graphs that counterfactuals come from; by default one per reject.", least=1
     )
     selection: str = _of_vectors(None, "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"))
     directional: bool | None = _of_vectors(
-        None, "Only recourses longer than Δ, which exclude changing nothing; by default where Δ is auto."
+        None, 'Use only recourses longer than Δ, which rules out "change nothing"; by default if Δ is auto.'
     )
-    min_samples: int = _of_vectors(None, "Vectors that make a cluster.", least=1)
+    min_samples: int = _of_vectors(None, "Fewest vectors of a cluster.", least=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()

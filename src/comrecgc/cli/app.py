@@ -180,7 +180,7 @@ Dataset = Annotated[
 DataRoot = Annotated[
     Path | None, _of_data(help="Folder with the benchmark archives, before $COMRECGC_DATA and the user cache.")
 ]
-Resume = Annotated[bool, on_output("--resume", help="Go on from where an interrupted run stopped.")]
+Resume = Annotated[bool, on_output("--resume", help="Continue an interrupted run.")]
 Overwrite = Annotated[bool, on_output("--overwrite", help="Replace the run in the folder.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[
@@ -195,7 +195,7 @@ Cluster = Annotated[
 ]
 TimeBudget = Annotated[
     float | None,
-    _on_scale(help="Seconds the whole run may take; what is found by then is the answer.", show_default="no limit"),
+    _on_scale(help="Seconds for the whole run, which then ends with the result so far.", show_default="no limit"),
 ]
 ClassifierFile = Annotated[Path | None, _of_model(help="Checkpoint of the classifier: .safetensors, .pth or .pt.")]
 EmbedderFile = Annotated[Path | None, _of_model(help="Checkpoint of the GREED embedder: .safetensors, .pth or .pt.")]
@@ -241,7 +241,7 @@ DATA = (
     _data("target", str | None, None, "--target", "Tables: the column of classes, or of numbers with --threshold.", "found"),
     _data(
         "accept", str | None, None, "--accept",
-        "The class to reach, by its value or name; needed where there are more than two. With --threshold: higher or lower.",
+        "The class to reach, by its value or name; required for more than two classes. With --threshold: higher or lower.",
         "1, or the larger; higher",
     ),
     _data("reject", str | None, None, "--reject", "Archives, PyG files: the only class to leave.", "all others"),
@@ -250,16 +250,16 @@ DATA = (
         "Archives, PyG files: a node attribute to cut into ranges, as NAME=4, once per attribute; 4 alone cuts every one.",
         "attributes are left out",
     ),
-    _data("threshold", float | None, None, "--threshold", "Tables, archives of numbers: makes classes of them, high from here on."),
-    _data("raise_by", float | None, None, "--raise", "Tables: keep the numbers, which are to rise by at least this."),
-    _data("lower_by", float | None, None, "--lower", "Tables: keep the numbers, which are to fall by at least this."),
-    _data("to", float | None, None, "--to", "Tables: keep the numbers, which are to reach this; with --accept lower, from above."),
+    _data("threshold", float | None, None, "--threshold", "Tables, archives of numbers: turn numbers into classes, high from X on."),
+    _data("raise_by", float | None, None, "--raise", "Tables: keep the numbers; the goal is a rise of at least X."),
+    _data("lower_by", float | None, None, "--lower", "Tables: keep the numbers; the goal is a fall of at least X."),
+    _data("to", float | None, None, "--to", "Tables: keep the numbers; the goal is at least X, or with --accept lower at most X."),
     _data("id_column", str | None, None, "--id-column", "Tables: the column that names molecules.", "found by name"),
-    _data("class_names", str | None, None, "--class-names", "Tables: what reject and accept mean: toxic,harmless."),
+    _data("class_names", str | None, None, "--class-names", "Tables: names of reject and accept: toxic,harmless."),
     _data("skip_bad", bool, False, "--skip-bad", "Tables: leave out rows that cannot be read."),
     _data(
         "standardise", bool, True, "--standardise/--as-written",
-        "Tables: keep the largest fragment, neutralise it, and merge what is then the same.", True,
+        "Tables: keep the largest fragment, neutralise it, and merge molecules that become equal.", True,
     ),
 )  # fmt: skip
 

@@ -34,7 +34,7 @@ _KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "tuple": lis
 
 @cli.app.command("explain", add_help_option=False)
 def _listed() -> None:
-    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once."""
+    """Find the common recourses of a classifier on a dataset; missing models are trained once and kept."""
 
 
 def explain_command() -> Any:
@@ -129,9 +129,9 @@ def _shown(value: Any) -> str:
 
 
 ASKED = (
-    cli.option("algorithm", str, "rules", "--algorithm", "How recourses are found; NAME --help shows its options.", True, metavar="NAME", is_eager=True),
+    cli.option("algorithm", str, "rules", "--algorithm", "Algorithm that finds recourses; NAME --help shows its options.", True, metavar="NAME", is_eager=True),
     cli.option("theta", float | None, None, "--theta", "θ: largest normalised distance of a counterfactual.", "0.1; proteins 0.15"),
-    cli.option("recourses", int | None, None, "--recourses", "R: recourses to find, at most.", "10 rules, 100 vectors", min=1),
+    cli.option("recourses", int | None, None, "--recourses", "R: most recourses to find.", "10 rules, 100 vectors", min=1),
 )  # fmt: skip
 """What is asked of an algorithm."""
 
@@ -142,11 +142,11 @@ TRUST = (
         "trained for rules, and where changes are confirmed",
     ),
     _trust("no_panel", bool, False, "--no-panel", "Ask no other classifiers."),
-    _trust("jury", list[Path] | None, None, "--jury", "A classifier that reports on results beside the jury and chooses nothing, once per file."),
+    _trust("jury", list[Path] | None, None, "--jury", "A classifier that reports on results beside the jury without choosing, once per file."),
     _trust("no_jury", bool, False, "--no-jury", "Ask no models of other kinds; rules are chosen for coverage."),
     _trust(
         "agree", list[Path] | None, None, "--agree",
-        "A classifier that is explained at the same time, once per file: all must reject an input and accept its counterfactual.",
+        "A further classifier to explain together, once per file: all must reject an input and accept its counterfactual.",
     ),
 )  # fmt: skip
 """Other models that are asked."""
@@ -163,7 +163,7 @@ def explain(
     output: cli.Output,
     scale: cli.Scale,
 ) -> None:
-    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once.
+    """Find the common recourses of a classifier on a dataset; missing models are trained once and kept.
 
     Algorithms: ALGORITHMS. Exit code 3: the time budget ended the search before anything was found.
     """
@@ -244,7 +244,7 @@ def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="Where models and report go.")] = Path("comrecgc-demo"),
     seed: cli.Seed = 0,
 ) -> None:
-    """The whole pipeline on built-in molecules, in about a minute; ends with the path of a report."""
+    """Run the whole pipeline on built-in molecules, in about a minute; ends with the path of a report."""
     run_demo(out_folder, seed)
 
 
@@ -340,10 +340,10 @@ def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str
     """Two commands that go on from a finished run, with their purpose."""
     if not explanation.recourses:
         return []
-    check = (f"comrecgc evaluate {folder} --evidence", "recompute every figure, and ask whether to believe it")
+    check = (f"comrecgc evaluate {folder} --evidence", "recompute every figure and gather evidence")
     other = (f"comrecgc apply --run {folder} --dataset NEW", "the same recourses on unseen graphs")
     if explanation.recourse == "rules":
-        other = (f"comrecgc choose {folder} --min-success 0.8", "choose again under other wishes, without a search")
+        other = (f"comrecgc choose {folder} --min-success 0.8", "choose again under other conditions, without a search")
     return [other, check]
 
 

@@ -51,7 +51,7 @@ class TableReading:
         id_column: Column that names molecules; by default found by its name.
         class_names: Names of reject and accept.
         on_error: Whether rows that cannot be read are an error or are skipped and noted.
-        standardise: Keep the largest fragment, neutralise, and merge what is then the same.
+        standardise: Keep the largest fragment, neutralise, and merge molecules that become equal.
         label_names: Atoms that molecules may have, such as those of a run; None for all that occur.
     """
 

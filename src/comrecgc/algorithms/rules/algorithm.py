@@ -47,24 +47,27 @@ class Rules(Algorithm):
 
     max_changes: int | None = option(
         None,
-        "Changes made together, at most; by default 2, and 1 for tables of molecules of which one change turns half.",
+        "Most changes made together; by default 2, or 1 for a table of molecules if one change turns half of them.",
         least=1,
         most=3,
     )
     choose: str = option(
         "truth",
-        "What rules are chosen for: truth (results that models of other kinds expect to come true) or coverage (results that this model accepts).",
+        "Aim of the choice of rules: truth (results that models of other kinds expect to come true) or coverage (results that this model accepts).",
         choices=("truth", "coverage"),
         panel="Trust",
     )
     min_success: float = option(
-        0.0, "Least share of the graphs a rule can be carried out on that it turns.", least=0, most=1
+        0.0,
+        "Least success of a rule: of the graphs it can be carried out on, the share that it turns.",
+        least=0,
+        most=1,
     )
     min_support: int = option(1, "Fewest graphs that a rule turns.", least=1)
     max_cost: int | None = option(None, "Most elements that a rule changes.", least=1)
-    protect: tuple[str, ...] = option((), "SMARTS of what must stay in a molecule.", panel="Molecules")
-    forbid: tuple[str, ...] = option((), "SMARTS of what no result may have.", panel="Molecules")
-    only: tuple[str, ...] = option((), "SMARTS of where molecules may change.", panel="Molecules")
+    protect: tuple[str, ...] = option((), "SMARTS of the parts of molecules that must stay.", panel="Molecules")
+    forbid: tuple[str, ...] = option((), "SMARTS that no result may gain.", panel="Molecules")
+    only: tuple[str, ...] = option((), "SMARTS of the parts of molecules that may change.", panel="Molecules")
     allow_alerts: bool = option(
         False, "Allow changes of molecules that bring structural alerts (Brenk) or fall apart.", panel="Molecules"
     )
@@ -75,7 +78,7 @@ class Rules(Algorithm):
     )
     sample: int = option(
         5000,
-        "Graphs that are studied where there are more; the rules found are carried out on all.",
+        "Size of the sample to mine in larger datasets; the rules are then counted on all graphs.",
         least=1,
         panel="Scale",
     )
