@@ -239,7 +239,7 @@ class CommonRecourseExplainer:
         algorithm = self.algorithm
         if self.agree:
             if self.panel:
-                raise InputError("agree takes the place of the panel (got both)")
+                raise InputError("agree replaces the panel: give one of them (got both)")
             if algorithm.changes not in ("confirmed", type(algorithm).changes):
                 raise InputError(f"agree asks for changes='confirmed' (got {algorithm.changes!r})")
             algorithm = replace(algorithm, changes="confirmed")
@@ -264,7 +264,7 @@ class CommonRecourseExplainer:
         given = self.panel or self.agree or self.threshold is not None or self.reject is not None
         if self.algorithm.recourse != "rules" or given:
             raise InputError(
-                "A goal in numbers is for rules, without panel, agree, reject and threshold (got one of these)"
+                "A goal in numbers needs rules, and no panel, agree, reject or threshold (got one of these)"
             )
         return models.with_sources(dataset.aiming(goal)), False
 

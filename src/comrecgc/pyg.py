@@ -42,7 +42,7 @@ class CommonRecourse(ExplainerAlgorithm):  # type: ignore[misc]  # PyG has no ty
     def explanation(self) -> Any:
         """The recourses found, as a `comrecgc.Explanation`."""
         if self.explainer is None:
-            raise InputError("The recourses are found when the first graph is explained")
+            raise InputError("explanation is available once a graph has been explained")
         return self.explainer.explanation_
 
     def supports(self) -> bool:

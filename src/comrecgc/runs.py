@@ -68,7 +68,7 @@ class RunFolder:
         """
         path = Path(path)
         if path.exists() and not path.is_dir():
-            raise InputError(f"Cannot write to {path}: it is a file, and a run needs a folder")
+            raise InputError(f"Cannot write to {path}: it is a file, and a run folder is needed")
         check_writable(path)
         folder = cls(path, json.loads(json.dumps(request)))
         with run.only_writer_in(path):
@@ -373,7 +373,7 @@ class Run:
             limits: Those of `Explanation.choose`.
         """
         if self.explanation.recourse == "rules" and self.explanation.chooser is None:
-            raise InputError(f"{self.path} keeps no table of rules to choose from")
+            raise InputError(f"{self.path} holds no table of rules to choose from")
         chosen = self.explanation.choose(**limits)
         if out is None:
             return chosen

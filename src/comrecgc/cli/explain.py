@@ -177,9 +177,9 @@ def explain(
         if trust[name] and trust[f"no_{name}"]:
             raise InputError(f"--{name} and --no-{name} cannot both be given")
     if agree and (panel or trust["no_panel"]):
-        raise InputError("--agree takes the place of --panel: they cannot both be given")
+        raise InputError("--agree replaces --panel: they cannot both be given")
     if agree and options["changes"] not in (None, "confirmed"):
-        raise InputError(f"--agree asks for --changes confirmed (got {options['changes']})")
+        raise InputError(f"--agree needs --changes confirmed (got {options['changes']})")
     chosen, dataset = chosen_algorithm(asked["algorithm"], options), data.dataset
     with bars() as bar:
         compilation = Compilation.start() if chosen.recourse == "rules" else None

@@ -321,7 +321,7 @@ def trust_warnings(
         return []
     sentence = (
         f"Hardly any change is expected to come true: models of other kinds that took no part accept results for {believed or 0.0:.1%} of the rejects. "
-        "What else moves this model is listed as its shortcuts."
+        "Other rules that turn this model are listed as its shortcuts."
     )
     return [sentence]
 

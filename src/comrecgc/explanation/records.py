@@ -162,7 +162,7 @@ class CommonRecourse:
         from comrecgc.explanation.display import plot_change
 
         if self.scene is None:
-            raise InputError("Only a recourse of an Explanation can be drawn (got one that stands alone)")
+            raise InputError("Only a recourse of an Explanation can be drawn (got one on its own)")
         if not -len(self.covered) <= example < len(self.covered):
             raise InputError(f"example must be a place in covered, of {len(self.covered)} inputs (got {example})")
         return plot_change(self.covered[example], self.scene, title=self.summary)

@@ -174,9 +174,9 @@ class RuleChooser:
             parts = [read[name](one) if name in read else [one] for one in given[name]]
             given[name] = tuple(value for part in parts for value in part)
         if given.get("confirmed") and not self.mined.table.has_panel:
-            raise InputError("confirmed needs a panel, and the run asked none")
+            raise InputError("confirmed needs a panel (got a run without one)")
         if given.get("min_truth") and not self.mined.table.has_jury:
-            raise InputError("min_truth needs a jury, and the run asked none")
+            raise InputError("min_truth needs a jury (got a run without one)")
         algorithm = replace(self.task.algorithm, **{name: given[name] for name in _LIMITS if name in given})
         num_recourses = given.pop("num_recourses", self.task.num_recourses)
         task = replace(self.task, algorithm=algorithm, num_recourses=num_recourses)
@@ -392,8 +392,8 @@ def table_notes(mined: MinedRules) -> list[str]:
         )
     if table.counts.num_untried:
         notes.append(
-            f"The model was asked about {table.counts.num_scored} graphs. It was not asked about {table.counts.num_untried} further changes, at other places of the same "
-            "rules: they would take too long. So rules may work for more graphs than is said."
+            f"The model scored {table.counts.num_scored} graphs. It was not asked about {table.counts.num_untried} further changes at other places of the same "
+            "rules, which would take too long. So rules may work for more graphs than stated."
         )
     return notes
 
@@ -404,7 +404,7 @@ COUNT_NOTE = "were not tried at all of their places"
 def _count_notes(mined: MinedRules, rows: Sequence[int]) -> list[str]:
     """Notes on rules that may work for more graphs than stated."""
     open_rows = int((~mined.table.rules.exact[rows]).sum()) if rows else 0
-    note = f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than is said."
+    note = f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than stated."
     return [note] if open_rows else []
 
 

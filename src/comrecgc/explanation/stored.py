@@ -107,10 +107,10 @@ def stored_wishes(explanation: Explanation) -> RuleFilter:
     try:
         wishes = msgspec.convert(stated, RuleFilter)
     except (msgspec.ValidationError, TypeError) as error:
-        raise InputError(f"The wishes of a run must be as it stores them: {error}".splitlines()[0]) from None
+        raise InputError(f"The stored conditions on rules are damaged: {error}".splitlines()[0]) from None
     labels = (*wishes.forbidden_labels, *wishes.protected_labels)
     if any(not 0 <= label < len(explanation.schema.label_names) for label in labels):
-        raise InputError("The wishes of a run must speak of its node labels")
+        raise InputError("The stored conditions on rules must name node labels of the run")
     return wishes
 
 

@@ -436,7 +436,7 @@ def _check_alphabet(classifier: Classifier, dataset: GraphDataset) -> Classifier
 def trial_graphs(dataset: GraphDataset) -> list[Graph]:
     """Some graphs of the data, evenly spread; at least two, since a model may squeeze the answer for one."""
     if len(dataset) == 0:
-        raise InputError(f"The model is tried on graphs of the dataset (got none in {dataset.name})")
+        raise InputError(f"The dataset must have graphs to try the model on (got none in {dataset.name})")
     graphs = [dataset.graphs[index] for index in _evenly_spread(len(dataset), _TRIAL_GRAPHS)]
     return graphs * 2 if len(graphs) == 1 else graphs
 
@@ -494,19 +494,19 @@ def check_own_data(classifier: Classifier, dataset: GraphDataset, *, strict: boo
     problems, notes = list[str](), list[str]()
     if (worst := _worst(again, held)) is not None:
         problems.append(
-            f"The model is random: asked twice it answers {held[worst]:.3f} and {again[worst]:.3f} for graph {places[worst]}, as with dropout that stays on in "
+            f"The model is random: called twice it answers {held[worst]:.3f} and {again[worst]:.3f} for graph {places[worst]}, as with dropout that is active in "
             "evaluation mode"
         )
     if (worst := _worst(alone, held)) is not None:
         problems.append(
             f"The model's answer depends on the other graphs of a batch: {alone[worst]:.3f} alone and {held[worst]:.3f} among others for graph "
-            f"{places[worst]}, as where nodes are pooled or normalised over the whole batch"
+            f"{places[worst]}, as if nodes were pooled or normalised over the whole batch"
         )
     if isinstance(classifier, AdaptedClassifier) and classifier.attributes is not None and not problems:
         problem, is_grave = _otherwise(classifier, classifier.attributes, batch, held)
         (problems if is_grave else notes).extend([problem] if problem else [])
     if problems and strict:
-        raise InputError(f"{problems[0]}; RunContext(strict=False) goes on all the same")
+        raise InputError(f"{problems[0]}; RunContext(strict=False) goes on with a warning")
     return [f"{sentence}." for sentence in (*problems, *notes)]
 
 
@@ -522,15 +522,15 @@ def _otherwise(classifier: AdaptedClassifier, own: Attributes, batch: GraphBatch
     try:
         theirs = _ask(classifier, [own.original(source) for source in sources])
     except InputError as error:
-        return (f"The model fails on your graphs as they are, so answers were not compared ({error})", False)
+        return (f"The model fails on your unmodified graphs, so answers were not compared ({error})", False)
     worst, differs = _worst(theirs, held), np.flatnonzero(np.abs(theirs - held) > _ROUNDING)
     if worst is None:
         return "", False
     sides = int(((theirs > 0.5) != (held > 0.5)).sum())
     found = _reason(classifier, own, [sources[place] for place in differs[:_CHUNK].tolist()])
     sentence = (
-        f"The model answers otherwise about your own graphs than about the graphs as they are held here, for {len(differs)} of {len(held)} "
-        f"({sides} change sides; graph {sources[worst]}: {theirs[worst]:.3f} and {held[worst]:.3f}): {found}"
+        f"The model answers differently about your own graphs and about our copies of them, for {len(differs)} of {len(held)} "
+        f"({sides} change class; graph {sources[worst]}: {theirs[worst]:.3f} and {held[worst]:.3f}): {found}"
     )
     return sentence, len(differs) > max(_FEW, len(held) // 100)
 

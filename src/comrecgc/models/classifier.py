@@ -145,7 +145,7 @@ class Agreement:
         reject, accept = self.class_names
         said = self.rejected + self.num_accepts - self.accepted
         return (
-            f"The model gets {self.accuracy:.1%} of the graphs right, those it was trained on included: {self.recall_on_rejects:.0%} of the "
+            f"The model gets {self.accuracy:.1%} of the graphs right, training graphs included: {self.recall_on_rejects:.0%} of the "
             f"{self.num_rejects} of class {reject}, {self.recall_on_accepts:.0%} of the {self.num_accepts} of class {accept} (balanced accuracy "
             f"{self.balanced_accuracy:.2f}). It rejects {said}, {self.rejected} of them rightly."
         )
@@ -158,11 +158,11 @@ class Agreement:
         recalls = (self.recall_on_rejects, self.recall_on_accepts)
         for name, recall in zip(self.class_names, recalls, strict=True):
             if recall < _HARDLY:
-                return f"The model hardly ever predicts {name}: it knows {recall:.0%} of them. What turns its answers says little about the data."
+                return f"The model hardly ever predicts {name}: it knows {recall:.0%} of them. Its rules may say little about the data."
         if self.balanced_accuracy < LEAST_BALANCED:
             return (
-                f"The balanced accuracy of the model is {self.balanced_accuracy:.2f}, and a coin has 0.50: "
-                "what turns its answers says little about the data."
+                f"The balanced accuracy of the model is {self.balanced_accuracy:.2f}, and guessing has 0.50: "
+                "its rules may say little about the data."
             )
         return None
 

@@ -248,5 +248,5 @@ def _sentence(panel: Panel, dataset: GraphDataset) -> str:
     commonest = max(float(dataset.classes.mean()), 1 - float(dataset.classes.mean()))
     return (
         f"A panel of {len(panel)} classifiers was trained on the same labels: right on {min(known):.0%} to "
-        f"{max(known):.0%} of graphs they were not trained on, where always the same answer would be on {commonest:.0%}."
+        f"{max(known):.0%} of graphs they were not trained on; the most frequent class has {commonest:.0%}."
     )

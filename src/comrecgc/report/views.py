@@ -49,7 +49,7 @@ REASONS = {
     ),
     Reason.OFF_RUNG: (
         "A rule makes the model accept them, but not by a change that counts",
-        "The result is accepted, but is not on the rung that the rules stand on.",
+        "The result is accepted, but is not on the rung of the rules.",
     ),
     Reason.STILL_REJECTED: (
         "A rule can be carried out, but the model still rejects the result",
@@ -209,7 +209,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         shown.append(("confirmed", "Panel agrees", f"{confirmed:.1%}", hint))
     if (cost := _number(metrics, "mean_cost")) is not None:
         elements = "atoms and bonds" if explanation.schema.is_molecular else "nodes and edges"
-        hint = f"{elements} that come, go or change, on average"
+        hint = f"{elements} added, removed or changed, on average"
         shown.append(("cost", "Edits of a rule", f"{cost:.1f}", hint))
     if facts.model_accuracy is not None:
         shown.append(("accuracy", "Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
@@ -221,8 +221,8 @@ def rule_warnings(explanation: Explanation) -> list[str]:
     confirmed = _number(explanation.metrics, "confirmed_coverage")
     if confirmed is None or confirmed >= explanation.coverage / 2:
         return []
-    words = "Fewer than half of these results convince most of the panel of other models"
-    return [f"{words}: many of the rules may tell more about this model than about the data."]
+    words = "Most of the panel of other models accept fewer than half of these results"
+    return [f"{words}: many of the rules may say more about this model than about the data."]
 
 
 def frontier(explanation: Explanation) -> list[dict[str, Any]]:
