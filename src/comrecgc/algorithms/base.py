@@ -251,7 +251,7 @@ class VectorChoice(Options):
 
 
 PAPER_CHOICE = VectorChoice(delta=0.02, selection="dbscan", min_samples=2)
-"""As in the paper's experiments."""
+"""The choice of the paper's experiments."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from comrecgc.run import Arrays, check_same_facts, load_arrays, refusing_damage,
 from comrecgc.scoring import NeighbourhoodScorer
 
 SECONDS = 10.0
-"""Time between two checkpoints."""
+"""Seconds between two checkpoints."""
 
 State = TypeVar("State")
 

@@ -20,7 +20,7 @@ Graphs = GraphDataset | Iterable[Any]
 
 
 RejectPlace = NewType("RejectPlace", int)
-"""Where a graph stands among the rejects. Its number in the dataset is a `DatasetIndex`."""
+"""Position of a graph among the rejects. Its index in the dataset is a `DatasetIndex`."""
 
 
 @dataclass(frozen=True, eq=False)

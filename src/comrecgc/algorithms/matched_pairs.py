@@ -34,7 +34,7 @@ from comrecgc.graphs import (
 from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, NumberJury, mixed_keys, node_colours
 
 MOST_PLACES = 64
-"""Places of a rule in one graph that are tried at most."""
+"""Most sites of a rule that are tried in one graph."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,13 +258,13 @@ def _within(pattern: Pattern, nodes: list[int]) -> Pattern:
 
 FloatArray = npt.NDArray[np.float64]
 Cut = tuple[int, int, int, BoolArray | None]
-"""A place of a graph: the graph, the node that stays, the node that goes (-1 for none, the same where a node is relabelled), and the group that goes."""
+"""A site: the graph, the node that stays, the node that is removed (-1 for none, the same if a node is relabelled), and the removed group."""
 
 LARGEST_GROUP = 12
-"""Nodes of a group that is exchanged, at most."""
+"""Most nodes of a group that is exchanged."""
 
 MOST_SHARING = 200
-"""Graphs that share a remainder of which pairs are formed, at most."""
+"""Most graphs with the same remainder among which pairs are formed."""
 
 RADII = (0, 1, 2, 3)
 _ROUNDS = 10  # of hashing: surroundings that tell two remainders apart

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OTHERS = "The paper's method and baselines"
 HEADINGS = ("Data", "Model", "Options", "Rules", "Molecules", "Vectors", OTHERS, "Trust", "Output", "Scale")
-"""Headings of options, in the order in which they are shown."""
+"""Headings of options, in display order."""
 
 _VALUES = {"int": "N", "float": "X", "path": "PATH", "bool": ""}
 

@@ -133,7 +133,7 @@ ASKED = (
     cli.option("theta", float | None, None, "--theta", "θ: largest normalised distance of a counterfactual.", "0.1; proteins 0.15"),
     cli.option("recourses", int | None, None, "--recourses", "R: most recourses to find.", "10 rules, 100 vectors", min=1),
 )  # fmt: skip
-"""What is asked of an algorithm."""
+"""Options of every algorithm."""
 
 _trust = partial(cli.option, rich_help_panel="Trust")
 TRUST = (
@@ -149,7 +149,7 @@ TRUST = (
         "A further classifier to explain together, once per file: all must reject an input and accept its counterfactual.",
     ),
 )  # fmt: skip
-"""Other models that are asked."""
+"""Options for other models."""
 
 
 def explain(
@@ -252,7 +252,7 @@ UNWANTED = (
     "[NX3;!$(N=O)]-[NX3]", "[NX3;!$([N+])]-[OX2]", "[#7]-[F,Cl,Br,I]", "[#8]-[F,Cl,Br,I]", "[OX2]-[OX2]", "C=[CX2]=*", "[NX2]=[NX2]", "C1CN1",
     "[NX3]C(=O)[OX2;H1]",
 )  # fmt: skip
-"""What the demo does not offer in the place of a toxic group: hydrazines, hydroxylamines, halogens on nitrogen or oxygen, peroxides, cumulenes, azo groups,
+"""Groups that the demo does not offer in place of a toxic one: hydrazines, hydroxylamines, halogens on nitrogen or oxygen, peroxides, cumulenes, azo groups,
 aziridines and carbamic acids."""
 
 

@@ -44,7 +44,7 @@ LIMITS = (
         "Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts.", _RUN,
     ),
 )  # fmt: skip
-"""Wishes for a choice of rules, by their names in `Explanation.choose`."""
+"""Conditions on chosen rules, by their names in `Explanation.choose`."""
 
 
 @cli.command(limits=LIMITS)

@@ -23,7 +23,7 @@ MAX_NODES = 1_000  # of branch and bound
 _ROUNDING = 1e-6  # HiGHS meets its constraints to 1e-7
 
 Incidence = Any
-"""Which items each set has, `[sets, items]`: booleans, dense or a `scipy.sparse` matrix or array."""
+"""Incidence of sets and items, `[sets, items]`: booleans, dense or a `scipy.sparse` matrix or array."""
 
 Weights = npt.NDArray[np.float64]
 

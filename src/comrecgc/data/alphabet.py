@@ -20,10 +20,10 @@ from comrecgc.molecules import BOND_NAMES, ELEMENTS
 FloatArray = npt.NDArray[np.float32]
 
 ALL = "all"
-"""The name that means every attribute."""
+"""The name that stands for every attribute."""
 
 MOST_VALUES = 16
-"""A column with more values than this, not all of them whole, holds numbers and no categories."""
+"""A column with more distinct values than this, not all of them integers, holds numbers, not categories."""
 
 _MOST_WHOLE = 256  # values of a column of whole numbers that are categories
 _CLUSTERS = 8  # labels that columns of numbers are grouped into, at most

@@ -340,7 +340,7 @@ _LISTED = 60  # changes that a picture shows
 
 
 NUMBERS = "numbers"
-"""What a manifest calls the numbers of a run and their goal."""
+"""Key of the numbers of a run and their goal in the manifest."""
 
 
 def number_facts(

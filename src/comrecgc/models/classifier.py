@@ -177,7 +177,7 @@ RETURN_TYPES = ("raw", "probs", "log_probs")
 """Kinds of scores, as PyG names them: logits, probabilities, logarithms of probabilities."""
 
 DECISIONS = ("argmax", "rest")
-"""When the target of several classes is accepted: if it is the likeliest, or if it is likelier than all others together."""
+"""Conditions for accepting the target of several classes: likeliest of all, or likelier than all others together."""
 
 _TOLERANCE = 1e-3
 
@@ -418,7 +418,7 @@ def log_odds(probability: FloatArray) -> FloatArray:
 # How a model is called, as far as its signature and its layers show.
 
 CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
-"""What a model takes: see `as_classifier`."""
+"""Kinds of calls of a model: see `as_classifier`."""
 
 
 def detect_call(model: Callable[..., Any]) -> str:

@@ -30,10 +30,10 @@ from comrecgc.run import Progress
 FloatArray = npt.NDArray[np.float64]
 
 NUM_FOLDS = 4
-"""Parts of the data; a graph is asked of the members that were trained on the other three."""
+"""Folds of the data; a graph is judged by copies that were trained on the other three."""
 
 LEAST_BALANCED = 0.55
-"""Balanced accuracy on unseen graphs below which a member only guesses, and is not heard."""
+"""Balanced accuracy on unseen graphs below which a member only guesses and is left out."""
 
 _LEAST_GRAPHS = 5  # of each class in every part
 _FIRMEST = 0.99  # no member is taken for surer than this
@@ -82,7 +82,7 @@ REPORTING = (
     Kind("extra trees", 1, "ExtraTreesClassifier", {"n_estimators": _TREES} | _BALANCED),
     Kind("random forest of wider neighbourhoods", 2, "RandomForestClassifier", _FOREST),
 )
-"""Kinds that take no part in any choice, and are asked about what is shown."""
+"""Kinds that take no part in any choice and report on the results shown."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -368,13 +368,13 @@ def _log_odds(probability: FloatArray) -> FloatArray:
 
 
 MOST_COLUMNS = 1024
-"""Neighbourhoods that are counted, at most: those that the most graphs have."""
+"""Most neighbourhoods that are counted: the most frequent ones."""
 
 RINGS = range(3, 9)
 """Sizes of rings that are counted."""
 
 LEAST_GRAPHS = 2
-"""Graphs that must have a neighbourhood for it to be counted."""
+"""Least number of graphs with a neighbourhood for it to be counted."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

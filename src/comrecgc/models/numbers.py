@@ -100,7 +100,7 @@ def with_sources(dataset: GraphDataset) -> GraphDataset:
 # The jury: its members see counts of neighbourhoods, and are cross-fitted.
 
 LEAST_SHARE = 0.05
-"""Share of the variance of unseen numbers below which a member only guesses, and is not heard."""
+"""Explained share of the variance of unseen numbers below which a member only guesses and is left out."""
 
 _LEAST_GRAPHS = 40
 _FOREST: dict[str, Any] = {"n_estimators": 60, "max_features": 0.3}
@@ -118,7 +118,7 @@ REPORTING = (
     jury.Kind("ridge regression", 1, "Ridge", {"alpha": 1.0}),
     jury.Kind("extra trees of wider neighbourhoods", 2, "ExtraTreesRegressor", _FOREST),
 )
-"""Kinds that take no part in any choice, and are asked about what is shown."""
+"""Kinds that take no part in any choice and report on the results shown."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

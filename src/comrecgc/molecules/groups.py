@@ -305,7 +305,7 @@ def _any_aromatic(m: Molecule, nodes: list[int]) -> bool:
 
 
 BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
-"""How each bond is written."""
+"""The sign of each bond in formulas."""
 
 _A_RING = " (a ring)"
 _HALOGENS = ("Br", "Cl", "F", "I")

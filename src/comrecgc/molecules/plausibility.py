@@ -290,7 +290,7 @@ _DRUG_LIKE = {"logp": (-1, 5), "tpsa": (0, 140), "weight": (0, 500), "sa_score":
 # Lipinski's and Veber's limits; Ertl calls molecules beyond 6 hard to make, and Bickerton unattractive drugs are around 0.3.
 
 REACTIVE = ("BRENK", "unstable")
-"""The alerts that changes may not bring: Brenk's reactive, unstable and toxic groups, and what falls apart or rearranges on its own."""
+"""Alerts that changes may not bring: Brenk's reactive, unstable and toxic groups, and groups that fall apart or rearrange on their own."""
 
 # What Brenk's catalog does not have, as compounds in catalogs are never of this kind, but changed molecules may be.
 _UNSTABLE = {

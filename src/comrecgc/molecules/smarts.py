@@ -37,7 +37,7 @@ POSITIONS = {
     "beside an aromatic ring": "[!a;$(*-a)]",
     "beside a heteroatom": "[C;$(C~[!#6;!#1])]",
 }
-"""Where an atom is, as a chemist says it, and as SMARTS of the atom."""
+"""Positions of an atom in a chemist's words, with their SMARTS."""
 
 
 def positions_of(graph: Graph, label_names: Sequence[str]) -> dict[str, frozenset[int]]:

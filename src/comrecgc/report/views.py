@@ -56,7 +56,7 @@ REASONS = {
         "The change was tried at every place of these graphs.",
     ),
 }
-"""How a rule run says why an input is not covered, and what may help."""
+"""Reasons why an input is not covered in a rule run, and advice."""
 
 
 def rung_sentence(explanation: Explanation) -> str:

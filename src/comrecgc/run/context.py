@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from distributed import Client, Worker
 
 Progress = Callable[[str, int, int, str], None]
-"""Called with the stage, how much of it is done, how much there is, and a word on how it goes."""
+"""Called with the stage, the amount done, the total, and a short message."""
 
 _PACKAGES = ("numba", "numpy", "scipy", "torch", "torch-geometric")
 # Choosing, checking and writing after the search take a part of the budget,
@@ -336,10 +336,10 @@ def in_order(
 
 
 SECONDS_TO_CONNECT = 10.0
-"""How long a scheduler may take to answer."""
+"""Seconds a scheduler may take to answer."""
 
 SECONDS_WITHOUT_WORKERS = 120.0
-"""How long a cluster may be without any worker."""
+"""Seconds a cluster may be without any worker."""
 
 _AHEAD = 2  # blocks under way for each thread of the cluster
 _RESUME = "--resume goes on with what is finished"
@@ -419,7 +419,7 @@ class ClusterEngine:
 
 
 Engine = LocalEngine | ClusterEngine
-"""Does work block after block."""
+"""Executes work block by block."""
 
 
 def _version() -> str:
@@ -456,7 +456,7 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 LINE_SECONDS = 5.0
-"""Time between two plain lines of the same stage."""
+"""Seconds between two plain lines of the same stage."""
 
 
 class Bars:

@@ -31,9 +31,9 @@ NUM_KINDS = 8
 RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND, TIE = range(NUM_KINDS)
 
 MAX_GROUP = 8
-"""Nodes of a group at most."""
+"""Most nodes of a group."""
 MOST_ADDED = 64
-"""Nodes that the changes of one graph may add at most."""
+"""Most nodes that the changes of one graph may add."""
 _ROOM = 8  # neighbours that a node may gain
 _CHARGED = 8  # half bonds of a charged nitrogen
 _AROMATIC = 3  # half bonds of an aromatic bond

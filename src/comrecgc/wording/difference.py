@@ -243,7 +243,7 @@ def is_aromatic(name: str) -> bool:
 
 
 Wordiness = Literal["full", "long", "middle", "short"]
-"""How much of the surroundings a sentence describes."""
+"""The amount of surroundings that a sentence describes."""
 
 
 def write_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:

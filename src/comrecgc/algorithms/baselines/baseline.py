@@ -30,7 +30,7 @@ from comrecgc.run import UNLIMITED, Arrays, RunContext, require
 from comrecgc.scoring import NeighbourhoodScorer
 
 CHECKPOINT = "baseline.npz"
-"""File of an unfinished baseline in the folder that keeps it."""
+"""File of an unfinished baseline in the checkpoint folder."""
 
 _KINDS = {"done": "i0", "inputs": "i1", "found_edits": "i2", "found_path_ptr": "i1"}
 

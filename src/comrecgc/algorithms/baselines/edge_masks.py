@@ -28,7 +28,7 @@ BLOCK_NODES = 4000
 """Nodes of the graphs whose masks are learnt together: enough to keep a processor busy, few enough to stay in its cache."""
 
 TRIED = 64
-"""Inputs a model is tried on first."""
+"""Number of inputs that a model is tried on first."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +46,7 @@ class Block:
 
 
 Remove = Callable[[Block], BoolArray | None]
-"""Which edges of a block's graphs are to go, `[M]`; None if time was up."""
+"""Mask of the edges of a block's graphs to remove, `[M]`; None if time was up."""
 
 
 def explain_by_masks(
@@ -258,7 +258,7 @@ _LEAST_NOISE = 1e-6
 _FIRST_TEMPERATURE, _LAST_TEMPERATURE = 0.5, 4.99
 _PARAMETERS = {"first": "f2", "first_bias": "f1", "second": "f1", "second_bias": "f0"}
 NETWORK = "baseline-network.npz"
-"""File of the trained network in the folder that keeps unfinished work."""
+"""File of the trained network in the checkpoint folder."""
 
 
 @dataclass(frozen=True, eq=False)

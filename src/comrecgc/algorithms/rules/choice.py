@@ -26,18 +26,18 @@ SKELETON_KINDS = ("join", "cut", "rebond")
 NUM_SPLITS = 5
 
 SLACK = 0.05
-"""A rule that adds at least this share less than the best is preferred to it if it has fewer changes, or succeeds more often."""
+"""Rules whose gain is at most this share below the best count as equal; then fewer changes or a higher success decide."""
 
 LEAST_TRUTH = 0.6
-"""Results that are less likely to come true do not count, where rules are chosen for truth."""
+"""Least likelihood of truth of results that count, if rules are chosen for truth."""
 
 DOUBT = 2
-"""Results that fail, added to those of every rule when rules are ordered by trust: few results say little."""
+"""Failures added to the results of every rule when rules are ordered by trust, since few results say little."""
 
 _FEW_ENTRIES = 50_000  # of a table whose optimum is looked for: a second or two
 
 MOST_PARTS = 3
-"""Rules that may take the place of a more general one, at most."""
+"""Most rules that may replace a more general one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +278,7 @@ class HeldOut:
 
 
 Folds = npt.NDArray[np.int64] | np.random.Generator
-"""Which of five parts each input belongs to, `[N]`, or what draws it."""
+"""The fold of each input, one of five, `[N]`, or a generator that draws it."""
 
 
 def held_out(

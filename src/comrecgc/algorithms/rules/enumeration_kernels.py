@@ -18,7 +18,7 @@ from comrecgc.scoring import change_kernels as ck
 
 
 MOST_NODES = 48
-"""Nodes of surroundings at most; where there are more, there is no rule at radius 2."""
+"""Most nodes of surroundings; with more there is no rule at radius 2."""
 
 _ROUNDS = 4
 _ANCHOR, _ROOT = 1, 2  # roles of nodes

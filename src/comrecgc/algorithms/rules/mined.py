@@ -262,7 +262,7 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
 
 
 MOST_SITES = 50_000
-"""Sites of a rule in one input that are tried."""
+"""Most sites of a rule that are tried in one input."""
 
 _INPUTS_AT_ONCE = 128
 _FEW_PLACES, _FAR_MORE, _DECIDES = 8, 0.25, 3.3  # places at a position; more share that works there; standard errors

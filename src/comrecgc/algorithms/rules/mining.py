@@ -27,7 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 ACCEPTED = 4e-5
 """Log-odds beyond which a result counts as accepted: p > 0.50001, so that rounding cannot undo it."""
 NOT_ASKED = -1
-"""Votes of a panel, or estimate of a jury, that was not asked."""
+"""Placeholder for votes of a panel, or the estimate of a jury, that was not asked."""
 NEVER = 100
 """Votes needed where no member of the panel rejects the input: none of them can confirm a change of it."""
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 MOST_PLACES = 256
-"""Places of a rule in one molecule that wishes are looked at."""
+"""Most sites of a rule in one molecule that are checked against wishes."""
 _SINGLE = 0
 
 

@@ -169,7 +169,7 @@ BLOCK_FILES = "census-*.npz"
 """Files of the blocks of an unfinished census."""
 
 BLOCK = 2000
-"""Graphs of a block: some seconds of work."""
+"""Graphs per block, which take some seconds."""
 
 STAGE = "blocks of graphs"
 """The name of the stage in which rules are carried out on all graphs."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_CHANGES = 3
-"""Changes of a rule at most."""
+"""Most changes of a rule."""
 
 _ONE, _SPREAD = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)  # tell the same change of different inputs apart
 _NEEDS_CONTEXT = (change_kernels.RELABEL, change_kernels.JOIN, change_kernels.CUT, change_kernels.REBOND)
@@ -36,9 +36,9 @@ WIDE = 2
 _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
 _FOR_SUCCESS = 1 / 6  # each in this share of the table
 MOST_EXPECTED = 400
-"""Rules that a table for numbers keeps of those: the ones whose results are expected to come true the most."""
+"""Number of these that a table for numbers keeps: the ones with the most likely results."""
 SHOWN_TRUTH = 50
-"""Percent that the jury must give a result in numbers for rdkit to look at it; the others are not shown."""
+"""Least estimate of the jury, in percent, for rdkit to check a result in numbers; others are not shown."""
 _SPARE = 80  # more that are looked at
 _ALIKE = 2  # results of a change in the same surroundings that are looked at; all others are taken to be like them
 

@@ -18,7 +18,7 @@ from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.scoring import change_kernels
 
 MAX_NODES = 8
-"""Nodes of a group at most."""
+"""Most nodes of a group."""
 
 
 @dataclass(frozen=True)
@@ -266,10 +266,10 @@ class _Trees:
 
 
 OFFERED = (64, 128)
-"""Groups that are offered to be attached, at least and at most: the most common ones. Any group of the data can be detached."""
+"""Least and most groups that are offered for attachment, the most common ones. Any group of the data can be detached."""
 
 MOST_ATTACHED = 9_000_000
-"""Groups times nodes of the data that they can be attached to, from which on fewer than the most are offered."""
+"""Limit on groups times nodes they can be attached to; beyond it fewer groups are offered."""
 
 USUAL_SHARE = 0.01
 """Share of the molecules of a table that must have an atom type or a group for it to be offered as a change."""

@@ -48,7 +48,7 @@ class Candidates:
 
 
 RungCheck = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray] | None
-"""Whether each changed graph is on the rung that is asked for, from the graphs before and after; None where any change is allowed."""
+"""Tells whether changed graphs are on the rung of the task, from the graphs before and after; None if any change is allowed."""
 
 
 def search_candidates(

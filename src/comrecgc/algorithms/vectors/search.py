@@ -287,7 +287,7 @@ def _read_reached(name: str, arrays: Arrays) -> list[ReachedGraphs]:
 
 
 SEARCH = "search.npz"
-"""File of an unfinished search in the folder that keeps it."""
+"""File of an unfinished search in the checkpoint folder."""
 
 _TIGHTER = 1 - 1e-5  # limits a little inside θ and Δ, so that rounding never decides a claim
 _ACCEPT = 0.5 + 2.4e-5  # the same for the probability of accept, which must exceed one half
