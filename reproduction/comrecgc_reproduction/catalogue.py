@@ -99,6 +99,6 @@ def experiments_of(names: list[str]) -> list[Experiment]:
         if name not in (*EXPERIMENTS, ALL):
             near = difflib.get_close_matches(name, [*EXPERIMENTS, ALL], n=1, cutoff=0.0)
             raise InputError(
-                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} (got {name!r}; the nearest is {near[0]})"
+                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} (got {name!r}; did you mean {near[0]}?)"
             )
     return list(EXPERIMENTS.values()) if ALL in names else [EXPERIMENTS[name] for name in names]

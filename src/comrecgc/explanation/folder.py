@@ -487,6 +487,8 @@ def load_explanation(folder: str | Path) -> Explanation:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a run folder: there is no such folder")
+    if not (folder / MANIFEST).is_file():
+        raise InputError(f"{folder} is not the folder of a finished run: it has no {MANIFEST}")
     text = read_bytes(folder / MANIFEST)
     with _within(folder / MANIFEST):
         manifest, facts = parse(text, _Manifest), parse(text, RunFacts)

@@ -215,7 +215,7 @@ class RuleChooser:
         if not found:
             near = difflib.get_close_matches(name, called, n=3, cutoff=0.0)
             raise InputError(
-                f"A group must be one of the data, as sentences call it (got {name!r}; near are {'; '.join(near)})"
+                f"A group must be one that occurs in the data, named as in sentences (got {name!r}; similar ones: {'; '.join(near)})"
             )
         return found
 
