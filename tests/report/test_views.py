@@ -208,9 +208,9 @@ def test_a_share_below_all_is_told(rules: Explanation) -> None:
 
 def test_results_that_the_panel_rejects_are_warned_of(rules: Explanation) -> None:
     trusted = replace(rules, metrics={**rules.metrics, "confirmed_coverage": 0.9 * rules.coverage})
-    assert "Fewer than half of these results" in words_of(render_report(rules))
-    assert "Fewer than half of these results" not in words_of(render_report(trusted))
-    assert "Fewer than half of these results" not in words_of(render_report(planted_rules(has_panel=False)))
+    assert "fewer than half of these results" in words_of(render_report(rules))
+    assert "fewer than half of these results" not in words_of(render_report(trusted))
+    assert "fewer than half of these results" not in words_of(render_report(planted_rules(has_panel=False)))
 
 
 def test_kinds_of_a_rule(rules: Explanation) -> None:

@@ -153,7 +153,7 @@ class RuleChooser:
         return assembly.assemble(
             task, rejects, self.plausibility, recourses, shown,
             [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
-            _reasons(mined),
+            _reasons(mined, wishes),
             figures if chosen.whole is None else figures | chosen.whole.figures(),
             parameters=task.parameters() | {"wishes": wishes.stated()},
             warnings=(*assembly.trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *self.warnings),
@@ -368,12 +368,13 @@ def rule_figures(
     }
 
 
-def _reasons(mined: MinedRules) -> dict[int, Reason]:
+def _reasons(mined: MinedRules, wishes: RuleFilter) -> dict[int, Reason]:
     """The reason for each input if it is not covered."""
     table = mined.table
-    turned = set(np.unique(table.entries.input).tolist())
     nothing = Reason.NO_COUNTERFACTUAL if mined.complete else Reason.OUT_OF_TIME
-    return {place: Reason.BUDGET_EXHAUSTED if place in turned else nothing for place in range(table.num_inputs)}
+    reasons = dict.fromkeys(range(table.num_inputs), nothing)
+    reasons |= dict.fromkeys(table.entries.input.tolist(), Reason.NOT_BELIEVED)
+    return reasons | dict.fromkeys(table.entries.input[wishes.counts(table)].tolist(), Reason.BUDGET_EXHAUSTED)
 
 
 def table_notes(mined: MinedRules) -> list[str]:

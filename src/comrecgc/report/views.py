@@ -41,6 +41,10 @@ REASONS = {
         "Other rules would cover them",
         "Rules that turn these graphs are known, but the rules chosen cover more. Ask for more rules to include them.",
     ),
+    Reason.NOT_BELIEVED: (
+        "Rules make the model accept them, but other models do not believe the results",
+        "These results do not count here. Lower the likelihood that a result must have to see them.",
+    ),
     Reason.OUT_OF_TIME: ("Time was up before a rule was found", "A larger time budget may find one."),
     Reason.NOWHERE: ("No rule can be carried out", "None of these graphs has a place that a rule changes."),
     Reason.TOO_FAR: (
