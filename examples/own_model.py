@@ -91,4 +91,4 @@ applied = explainer.explain(unseen)
 print(f"{applied.coverage:.0%} of {len(applied.inputs)} unseen rejects")
 for index in list(applied.inputs)[:3]:
     found = applied.covering(index)
-    print(index, "not covered" if found is None else f"rule {found[0] + 1}, {len(found[1].edits)} edits")
+    print(f"graph {index}:", "not covered" if found is None else f"covered by rule {found[0] + 1}")

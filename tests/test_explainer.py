@@ -344,7 +344,7 @@ def test_models_that_agree_on_no_reject_leave_nothing_to_explain() -> None:
     ("options", "message"),
     [
         ({"changes": "any"}, r"agree asks for changes='confirmed' \(got 'any'\)"),
-        ({"panel": True}, "takes the place of the panel"),
+        ({"panel": True}, "replaces the panel"),
     ],
 )
 def test_agreement_stands_alone(options: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Every experiment of the paper by name, with where it stands in the paper and about how long it takes here."""
+"""Every experiment of the paper by name, with its number in the paper and its approximate running time here."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Experiment:
 
     Args:
         name: Name on the command line.
-        number: Where it stands in the paper.
-        title: What it shows.
-        run: Carries it out: a table to be saved, or the file of a figure.
-        quick: Processor minutes at the quick scale, alone, of kernels that are compiled; that takes about two more, once.
-        full: About how many processor minutes a seed takes at the full scale, alone, with the released models.
+        number: Its number in the paper.
+        title: Its title.
+        run: Function that computes a table, or writes the file of a figure.
+        quick: Processor minutes at the quick scale, run alone with compiled kernels; compilation takes about two more, once.
+        full: Approximate processor minutes per seed at the full scale, run alone with the released models.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Experiment:
         return f"{self.name:10} {self.number}: {self.title} (quick {self.quick:g} min, full {full} a seed)"
 
     def carry_out(self, runner: Runner) -> Path:
-        """Run it and keep what it gives; returns the file to look at."""
+        """Run the experiment and save the result; returns the file to look at."""
         result = self.run(runner)
         if isinstance(result, Path):
             return result
@@ -99,6 +99,6 @@ def experiments_of(names: list[str]) -> list[Experiment]:
         if name not in (*EXPERIMENTS, ALL):
             near = difflib.get_close_matches(name, [*EXPERIMENTS, ALL], n=1, cutoff=0.0)
             raise InputError(
-                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} (got {name!r}; the nearest is {near[0]})"
+                f"Experiments are {', '.join(EXPERIMENTS)}, or {ALL} (got {name!r}; did you mean {near[0]}?)"
             )
     return list(EXPERIMENTS.values()) if ALL in names else [EXPERIMENTS[name] for name in names]

@@ -1,4 +1,4 @@
-"""What `comrecgc reproduce` does: experiments by name, carried out one after the other."""
+"""The work of `comrecgc reproduce`: experiments by name, one after the other."""
 
 from __future__ import annotations
 

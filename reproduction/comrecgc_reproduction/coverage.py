@@ -95,7 +95,7 @@ def fine_table(runner: Runner) -> Table:
 
 
 def ablation_table(runner: Runner) -> Table:
-    """Table 9: without clusters, and without several heads: a real run of one head beside the row the paper copied."""
+    """Table 9: ablation of clusters and of several heads, with a real run of one head beside the row the paper copied."""
     alone = []
     for dataset, printed in zip(DATASETS, paper.WITHOUT_CLUSTERING, strict=True):
         cells = runner.seeded("without clusters", in_common_without_clusters, dataset)
@@ -116,7 +116,7 @@ def ablation_table(runner: Runner) -> Table:
 
 
 def models_table(runner: Runner) -> Table:
-    """Tables 13 to 15: FCR for GAT, GraphSAGE and GIN. No such models were released; ours are trained as the paper says."""
+    """Tables 13 to 15: FCR for GAT, GraphSAGE and GIN. No such models were released; ours are trained as the paper describes."""
     rows: list[Row] = []
     for model, (gcf, comrecgc) in paper.OTHER_MODELS.items():
         rows += _compared(runner, gcf, comrecgc, model=model)
@@ -145,7 +145,7 @@ def local_table(runner: Runner) -> Table:
 
 
 def globalgce_table(runner: Runner) -> Table:
-    """Datasets of GlobalGCE (He et al. 2024), the nearest relative of our rules: coverage against how many rules there are."""
+    """Datasets of GlobalGCE (He et al. 2024), the closest relative of our rules: coverage against the number of rules."""
     rows = [
         runner.row(
             f"rules, {changes} changes: {count}", OURS, rules(changes), (partial(covered_by_first, count=count),)
@@ -164,7 +164,7 @@ def globalgce_table(runner: Runner) -> Table:
 def _compared(
     runner: Runner, gcf: paper.Line, comrecgc: paper.Line, *, model: str, datasets: Sequence[str] = DATASETS
 ) -> list[Row]:
-    """The rows of a table about another network; what is slowest, the walk whose heads advance and our vectors, is in those of GCN."""
+    """The rows of a table about another network, without the slowest, the walk whose heads advance and our vectors, which only GCN tables have."""
     lines: tuple[tuple[str, str, Method, paper.Line | None], ...] = (
         ("GCFExplainer", PAPERS, source("gcfexplainer"), gcf),
         ("COMRECGC", PAPERS, published(5), comrecgc),

@@ -1,4 +1,4 @@
-"""Where the paper's figure and ours differ: what was not published is varied, and the range compared with the print."""
+"""Figures of ours that differ from the paper's: unpublished choices are varied, and the range is compared with the print."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Question:
 
 
 def questions() -> tuple[Question, ...]:
-    """What is asked, the cheapest first."""
+    """The questions, the cheapest first."""
     return (
         Question(
             name="Table 6, proteins at Δ = 0.04",
@@ -146,7 +146,7 @@ def _trained(dataset: str, model: str, training_seed: int, *, theta: float | Non
 
 
 def differences_table(runner: Runner) -> Table:
-    """For each figure the print, what the variants give, the nearest of them, and how many were run."""
+    """For each figure the print, the range of the variants, the nearest variant, and the number of variants run."""
     rows = []
     for question in questions():
         some = list(question.variants.items())[: None if runner.scale.most_graphs is None else _FEW]

@@ -103,7 +103,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def _held(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """A curve up to a hundred recourses; where nothing more is gained, fewer are chosen and it stays as it is."""
+    """A curve extended to a hundred recourses by its last value; fewer recourses are chosen if nothing more is gained."""
     known = np.asarray(values, dtype=np.float64)
     return np.append(known, np.full(len(_COUNTS) - len(known), known[-1] if len(known) else 0.0))
 
@@ -133,10 +133,10 @@ class Wanted:
     """A recourse that the paper shows.
 
     Args:
-        name: Short name; its file is called so.
-        figure: Where it stands in the paper.
-        words: What the paper says of it.
-        difference: Atoms added (positive) or removed; hydrogens are not looked at, since ours follow valences.
+        name: Short name, also of its file.
+        figure: Number of the figure in the paper.
+        words: The paper's description.
+        difference: Atoms added (positive) or removed, without hydrogens, since ours follow valences.
     """
 
     name: str
@@ -158,7 +158,7 @@ WANTED = (
 
 
 def found_recourses(runner: Runner) -> CachedResult | None:
-    """The rules that do what the paper's pictures show, by name; None if they were not searched for."""
+    """The rules that match the paper's pictures, by name; None if they were not searched for."""
     setup = runner.setup(_DATASET)
     return runner.cells.value(f"pictures {_DATASET} {setup.model} {runner.scale}", lambda: _searched(setup))
 
@@ -193,7 +193,7 @@ def draw_recourses(runner: Runner) -> Path:
 
 
 def _searched(setup: Setup) -> dict[str, Any]:
-    """What was found of each that is wanted, by name: the words, the counts and the picture of the best rule; None if no rule does it."""
+    """The words, counts and picture of the best rule for each wanted recourse, by name; None if no rule matches."""
     explainer = CommonRecourseExplainer(
         setup.classifier,
         Rules(changes="plausible"),

@@ -1,4 +1,4 @@
-"""The methods that tables compare. Each turns a setup and a seed into figures: coverage, length, the curve over R."""
+"""The methods that tables compare. Each computes figures from a setup and a seed: coverage, length, the curve over R."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Method:
     """A way to explain, with its options.
 
     Args:
-        name: Short name; cells are known by it.
+        name: Short name, part of the names of cells.
         algorithm: Name of the algorithm.
         options: Its options.
         theta: `θ`; None for the dataset's.
-        random: Whether a seed makes a difference.
-        num_graphs: Where so many counterfactuals are the explanation rather than recourses; 0 for recourses.
-        searched_by: The method whose counterfactuals this one takes, where only the choice among them differs.
+        random: Whether the result depends on the seed.
+        num_graphs: Number of counterfactuals, if these rather than recourses are the explanation; 0 for recourses.
+        searched_by: The method whose counterfactuals this one uses, if only the choice among them differs.
     """
 
     name: str
@@ -64,17 +64,17 @@ class Method:
     searched_by: Method | None = None
 
     def cell(self, setup: Setup, seed: int) -> str:
-        """The name of the cell: all that the figures depend on."""
+        """The name of the cell, with everything the figures depend on."""
         theta = self.theta or paper_theta(setup.name)
         return f"{self.name} theta {theta:g} {setup.label} seed {seed} {setup.scale}"
 
     def figures(self, setup: Setup, seed: int, kept: Path | None = None) -> dict[str, Any]:
-        """Explain, and what came of it.
+        """Run the method and return its figures.
 
         Args:
             setup: The dataset and its models.
-            seed: Of all that is random.
-            kept: Folder that keeps the search; what `searched_by` left there is not searched for again.
+            seed: Seed of everything random.
+            kept: Folder for the search; a search that `searched_by` left there is used again.
         """
         if self.num_graphs:
             return self._summarised(setup, seed, kept)
@@ -108,7 +108,7 @@ class Method:
         }
 
     def _summarised(self, setup: Setup, seed: int, kept: Path | None) -> dict[str, Any]:
-        """A few graphs of the baseline for all inputs; all it found, where they are fewer."""
+        """A few graphs of the baseline for all inputs; all that it found, if they are fewer."""
         subject = subject_of(setup)
         with reproducible():
             baseline = self._made(setup)
@@ -139,7 +139,7 @@ class Method:
 
 
 def subject_of(setup: Setup) -> Subject:
-    """What a baseline explains: the rejected graphs, and the models."""
+    """The subject of a baseline: the rejected graphs, and the models."""
     dataset = setup.dataset
     inputs = Rejects.of(dataset, predict(setup.classifier, dataset)).graphs
     scorer = NeighbourhoodScorer(setup.classifier, setup.embedder, dataset.num_labels, num_threads=setup.jobs)
@@ -147,7 +147,7 @@ def subject_of(setup: Setup) -> Subject:
 
 
 def in_common_without_clusters(setup: Setup, seed: int, *, heads: int = 5, delta: float = 0.02) -> dict[str, Any]:
-    """Coverage of a hundred recourses as the published walk meets them: each step's lead, and the heads within Δ of it."""
+    """Coverage of a hundred recourses taken from the steps of the published walk: each step's lead, and the heads within Δ of it."""
     subject, theta = subject_of(setup), paper_theta(setup.name)
     walk = PublishedWalk(num_steps=setup.scale.num_steps, num_heads=heads)
     with reproducible():
@@ -163,7 +163,7 @@ def steps_in_common(
     walk: PublishedWalk, subject: Subject, rng: np.random.Generator, *, theta: float, delta: float
 ) -> list[frozenset[int]]:
     """Sets of at least two inputs that shared a recourse in some step, each set once: the lead's input and those whose heads came within `Δ` of its
-    vector, all with accepted graphs within `θ`. What the walk finds in common by itself, before any clusters.
+    vector, all with accepted graphs within `θ`. These are the common recourses of the walk itself, before any clusters.
 
     Args:
         walk: The walk.
@@ -204,7 +204,7 @@ def _named(name: str, options: Mapping[str, Any]) -> str:
 
 
 def moving_walk(heads: int = 5, *, problem: str = "fcr") -> Method:
-    """The paper's walk as its text has it: heads advance."""
+    """The walk of the paper's text, in which heads advance."""
     return Method(
         name=f"moving walk {heads} heads {problem}",
         algorithm="paper",
@@ -227,7 +227,7 @@ def source(name: str, *, problem: str = "fcr", **options: Any) -> Method:
 
 
 def _walk_of(name: str, problem: str) -> Method | None:
-    """GCFExplainer's walk is that of three rows."""
+    """The method whose walk a row uses; three rows share GCFExplainer's."""
     is_another = name == "gcf-nearest" or (name == "gcfexplainer" and problem != "fcr")
     return source("gcfexplainer") if is_another else None
 
@@ -248,7 +248,7 @@ def vectors(*, problem: str = "fcr") -> Method:
 
 
 def rules(changes: str, *, theta: float | None = None) -> Method:
-    """Our rules on a rung of changes, chosen for what the tables measure: rejects that the classifier then accepts."""
+    """Our rules on a rung of changes, chosen for the measure of the tables: rejects that the classifier then accepts."""
     return Method(
         name=f"rules {changes}",
         algorithm="rules",

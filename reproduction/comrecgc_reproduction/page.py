@@ -1,4 +1,4 @@
-"""The page of the documentation: one verdict a table, one picture a figure, all figures from the cells of a run."""
+"""The page of the documentation: a verdict per table and a picture per figure, all from the cells of a run."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def write_page(runner: Runner, experiments: Sequence[Experiment]) -> Path:
     """Write `page/reproduction.md` with its tables and pictures beside it; returns the page.
 
     Args:
-        runner: Has the cells; nothing is computed.
+        runner: Holds the cells; nothing is computed.
         experiments: The tables and figures, in the order of the page.
     """
     runner = replace(runner, computes=False, asked={})
@@ -135,7 +135,7 @@ def _verdicts(
 
 
 def _judged(table: Table) -> list[str]:
-    """How many figures are near the print, the row of the paper's method, and the figure that is furthest."""
+    """The number of figures close to the print, the row of the paper's method, and the figure that differs most."""
     if table.name == "theory":
         wrong = [row for row in table.rows if not _holds(row)]
         return [f"{len(table.rows) - len(wrong)} of {len(table.rows)} statements hold", "", ""]
@@ -266,7 +266,7 @@ def _differences(table: Table) -> str:
 
 
 def _not_run(asked: dict[str, float | None]) -> str:
-    """Cells that are missing, by method, with the minutes they are expected to take."""
+    """Missing cells by method, with their expected minutes."""
     absent = [name for name, seconds in asked.items() if seconds is None]
     if not absent:
         return ""
@@ -340,7 +340,7 @@ def _copy_pictures(runner: Runner, folder: Path) -> None:
 
 
 def _draw_printed(tables: Iterable[Table], path: Path) -> None:
-    """Every coverage that was printed and run, printed along and ours up."""
+    """Scatter plot of every coverage that was both printed and run: the print on the x axis, ours on the y axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 5.4), layout="constrained")

@@ -1,4 +1,4 @@
-"""What the paper printed: the figures of its tables, by dataset, in the order of `DATASETS`. None where it printed none."""
+"""Figures printed in the paper's tables, by dataset, in the order of `DATASETS`; None for missing ones."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class Scale:
         name: "quick" or "full".
         most_graphs: Graphs of a dataset that are used, the first ones of each class; None for all.
         num_steps: Steps of every walk but one.
-        moving_steps: Steps of the walk whose heads advance: every step scores the neighbours of all heads anew.
-        num_seeds: Seeds of what is random, where they take an hour of one processor at most; else one.
+        moving_steps: Steps of the walk whose heads advance, where every step scores the neighbours of all heads again.
+        num_seeds: Number of seeds of random methods if they take at most an hour of one processor; else one seed is run.
         epochs: Most epochs of a classifier that is trained here.
         effort: Effort of an embedder that is trained here.
         search_seconds: Seconds of our vector search; None for no limit.
@@ -86,11 +86,11 @@ def scale_of(name: str) -> Scale:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultStore:
-    """Results of cells, one JSON file each, written whole or not at all; those there are not computed again.
+    """Results of cells, one JSON file each, written atomically; stored cells are not computed again.
 
     Args:
-        folder: Where they are kept.
-        computes: Whether to compute what is not there.
+        folder: Folder of the files.
+        computes: Whether to compute missing cells.
         progress: Called with the name of every cell before and after it is computed.
         asked: Gets the processor seconds of every cell that was asked for; None for one that is not there.
     """
@@ -109,7 +109,7 @@ class ResultStore:
         """The result of a cell, computed unless it is stored; None if it is not stored and `computes` is False.
 
         Args:
-            name: What the result depends on, in words; it becomes the file's name.
+            name: Description of everything the result depends on; it becomes the file's name.
             compute: Computes it: plain values that JSON can hold.
         """
         value = self.stored(name) or (self._computed(name, compute) if self.computes else None)
@@ -117,7 +117,7 @@ class ResultStore:
         return value
 
     def stored(self, name: str) -> CachedResult | None:
-        """The result of a cell; None if it is not there."""
+        """The stored result of a cell, or None."""
         path = self.folder / f"{file_name(name)}.json"
         return _read(path, name) if path.exists() else None
 
@@ -154,14 +154,14 @@ class ResultStore:
                 write_json(self.folder / f"{file_name(name)}.json", cell)
 
     def lines(self) -> str:
-        """All cells there are, one JSON object a line: what `take` reads."""
+        """All stored cells, one JSON object per line, for `take`."""
         return "".join(json.dumps(cell, ensure_ascii=False) + "\n" for cell in self._all())
 
     def _all(self) -> list[CachedResult]:
         return [read_json(path) for path in sorted(self.folder.glob("*.json"))]
 
     def listing(self) -> str:
-        """All cells there are as CSV: what each came to, what it took and what it was made with."""
+        """All stored cells as CSV: results, running times and versions."""
         text = io.StringIO()
         columns = (
             "cell",
@@ -190,13 +190,13 @@ def machine() -> str:
 
 
 def packages() -> str:
-    """What a figure was made with."""
+    """Versions of the packages used for a figure."""
     names = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "torch_geometric"))
     return f"Python {platform.python_version()}, {names}"
 
 
 def file_name(name: str) -> str:
-    """A name as that of a file: letters, digits, dots and dashes."""
+    """A name turned into a file name: letters, digits, dots and dashes."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")
 
 

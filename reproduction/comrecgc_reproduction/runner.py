@@ -26,10 +26,10 @@ class Runner:
     Args:
         folder: Gets cells, models, tables and figures.
         scale: How large the experiments are.
-        checkpoints: Folder with released models; what is not there is trained.
-        data_root: Where archives are looked for first.
+        checkpoints: Folder with released models; missing models are trained.
+        data_root: Folder to look for archives in first.
         jobs: Cores to use.
-        computes: Whether to compute cells that are not there; else tables say of them that they were not run.
+        computes: Whether to compute missing cells; otherwise tables list them as not run.
         progress: Called as work proceeds.
         asked: Processor seconds of every cell asked for; None for one that was not run.
     """
@@ -78,7 +78,7 @@ class Runner:
         return self._setups[key]
 
     def results(self, method: Method, dataset: str, model: str = "gcn") -> list[CachedResult | None]:
-        """What a method comes to, one a seed; None if it was not run. Seeds after the first are run only where all of them take an hour at most."""
+        """Results of a method, one per seed; None for those not run. Further seeds run only if all of them take at most an hour."""
         setup = self.setup(dataset, model)
         results = [self.result(method, setup, 0)]
         for seed in range(1, max(_STORED, self.scale.num_seeds) if method.random else 1):
@@ -89,7 +89,7 @@ class Runner:
         return results
 
     def _fits(self, method: Method, setup: Setup) -> bool:
-        """Whether all seeds take an hour of one processor at most, as the first tells, with the search that it shares."""
+        """Whether all seeds take at most an hour of one processor, judged by the first one, with the search that it shares."""
         names = {each.cell(setup, 0) for each in (method, method.searched_by) if each is not None}
         return sum(self.asked[name] or 0.0 for name in names) * self.scale.num_seeds <= _HOUR
 
@@ -104,7 +104,7 @@ class Runner:
     def seeded(
         self, name: str, compute: Callable[[Setup, int], dict[str, Any]], dataset: str
     ) -> list[CachedResult | None]:
-        """Cells of something else than a method, one a seed; None for one that was not run."""
+        """Cells other than those of a method, one per seed; None for those not run."""
         setup = self.setup(dataset)
         return [
             self.cells.value(f"{name} {dataset} gcn seed {seed} {self.scale}", lambda seed=seed: compute(setup, seed))  # type: ignore[misc]
@@ -141,13 +141,13 @@ class Runner:
         return Row(name=name, kind=kind, entries=tuple(entries))
 
     def notes(self, datasets: Sequence[str] = DATASETS, models: Sequence[str] = ("gcn",)) -> tuple[str, ...]:
-        """What a reader must know of every table: the scale, where models come from, versions."""
+        """Notes below every table: the scale, the origin of models, versions."""
         provenance = [self.setup(name, model).provenance for model in models for name in datasets]
         return (f"{self.scale.sentence}", "Models: " + "; ".join(provenance) + ".", versions(), KEPT)
 
 
 def versions() -> str:
-    """What a figure was made with."""
+    """Versions of software used for a figure."""
     return f"comrecgc {__version__}, {packages()}."
 
 

@@ -1,4 +1,4 @@
-"""What an experiment stands on: a dataset, the classifier to be explained and the embedder, released or trained here."""
+"""The setup of an experiment: a dataset, the classifier to be explained and the embedder, released or trained here."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Setup:
         name: Name of the dataset.
         model: Kind of the classifier.
         scale: How large the experiment is.
-        models: Folder of what is trained.
+        models: Folder for trained models.
         checkpoints: Folder with released models: NAME/classifier.pth (a GCN) and NAME/greed.pt.
-        data_root: Where archives are looked for first.
+        data_root: Folder to look for archives in first.
         jobs: Cores to use.
         progress: Called as models are trained.
-        training_seed: Of a classifier that is trained here.
+        training_seed: Seed of a classifier that is trained here.
         swapped: Whether the classes are exchanged, so that the other graphs are rejected.
         pool: How a classifier that is trained here pools its nodes: "max", as the released ones, or "mean".
-        sibling: A setup of the same graphs whose embedder this one takes, so that what one embeds need not be embedded for the other.
+        sibling: A setup of the same graphs whose embedder this one shares, so that graphs are embedded once for both.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Setup:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """What distances come from."""
+        """The embedder that measures distances."""
         if self.sibling is not None:
             return self.sibling.embedder
         training = EmbedderTraining(effort=self.scale.effort, jobs=self.jobs, seed=_SEED)
@@ -116,7 +116,7 @@ class Setup:
 
     @property
     def provenance(self) -> str:
-        """Where the models come from, in words."""
+        """The origin of the models, in words."""
         classifier = "released" if self.released_classifier is not None else "trained here"
         embedder = "released" if self.released_embedder is not None else "trained here"
         return f"{self.name}: {self.model} {classifier}, embedder {embedder}"

@@ -1,4 +1,4 @@
-"""Global counterfactuals (GCFExplainer): a few accepted graphs near as many inputs as can be, and how near."""
+"""Global counterfactuals (GCFExplainer): a few accepted graphs close to as many inputs as possible."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class GlobalSummary:
 def summarise(
     found: Counterfactuals, subject: Subject, *, num_graphs: int = 10, theta: float = 0.1, among: int | None = None
 ) -> GlobalSummary:
-    """Choose counterfactuals greedily by the inputs they cover; ties go to those the baseline values more.
+    """Choose counterfactuals greedily by the inputs they cover; ties go to those that the baseline ranks higher.
 
     Args:
-        found: What a baseline found.
+        found: The counterfactuals of a baseline.
         subject: The models and the graphs.
-        num_graphs: `k`; choice goes on at no gain.
+        num_graphs: `k`; the choice goes on without gain.
         theta: `θ`: a graph covers the inputs at most this far away.
         among: How many of the first counterfactuals to choose from; None for as many as there are inputs, as GCFExplainer does,
             and for all where no order is given to them (as with counterfactuals made from no input).

@@ -73,14 +73,14 @@ class Entry:
         return None if self.mean is None or self.printed is None else self.mean - self.printed
 
     def words(self, digits: int) -> str:
-        """What was measured, its spread and how much more than printed that is: "42.7 ± 0.3 (-0.2)"."""
+        """The measured mean, its spread and the difference from the print: "42.7 ± 0.3 (-0.2)"."""
         text = self.measured_words(digits)
         if self.difference is not None:
             text += f" ({self.difference:+.{digits}f})"
         return text
 
     def measured_words(self, digits: int) -> str:
-        """What was measured, and its spread over the seeds where there are several: "42.7 ± 0.3"."""
+        """The measured mean, with its spread if there are several seeds: "42.7 ± 0.3"."""
         if self.mean is None:
             return NOT_RUN if self.not_run else "–"
         return f"{self.mean:.{digits}f}" + ("" if self.spread is None else f" ± {self.spread:.{digits}f}")
@@ -93,7 +93,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row: what it is, whose method, and its figures.
+    """A row of a table: its name, whose method it is, and its figures.
 
     Args:
         name: What it is.
@@ -111,9 +111,9 @@ class Table:
     """A table of the paper, regenerated.
 
     Args:
-        name: Short name; files are called so.
-        number: Where it stands in the paper.
-        title: What it shows.
+        name: Short name, also of files.
+        number: Its number in the paper.
+        title: Its title.
         columns: Names of the columns.
         rows: The rows.
         digits: Digits behind the point.
@@ -129,7 +129,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        """The table for people: what the paper printed in a row of its own above what was measured."""
+        """The table as Markdown, with the paper's figures in a row above the measured ones."""
         head = ["", "", *self.columns]
         lines = [f"## {self.title} ({self.number})", "", _line(head), _line(["---"] * len(head))]
         for row in self.rows:
@@ -140,7 +140,7 @@ class Table:
         return "\n".join([*lines, "", *(f"{note}\n" for note in (*self._gaps(), *self.notes))])
 
     def _gaps(self) -> tuple[str, ...]:
-        """What is missing, in words; nothing if nothing is."""
+        """Missing figures, in words; empty if there are none."""
         entries = [entry for row in self.rows for entry in row.entries]
         absent = sum(entry.not_run for entry in entries)
         fewer = sum(entry.missing > 0 and not entry.not_run for entry in entries)
@@ -149,7 +149,7 @@ class Table:
         return (f"Not all of it was run: {'; '.join(said)}.",) if said else ()
 
     def csv(self) -> str:
-        """The table for programs: one line a figure."""
+        """The table as CSV, with a line per figure."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["row", "method", "column", "mean", "spread", "seeds", "paper", "difference"])

@@ -23,7 +23,7 @@ _INSTANCES = 200
 
 
 def theory_table(runner: Runner) -> Table:
-    """What each statement says, beside what comes out."""
+    """Each statement of the theory beside its computed result."""
     cell = runner.cells.value("theory", _checks)
     rows = tuple(
         Row(name=name, entries=(Entry.of([cell], itemgetter(key)), Entry(values=(float(claimed),))))

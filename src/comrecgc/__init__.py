@@ -1,6 +1,6 @@
 """Global counterfactual explanations of graph neural networks through common recourse.
 
-Everything a user needs is here; each name is imported when it is first used, so that `import comrecgc` is quick.
+All public names are here. Each is imported when it is first used, so that `import comrecgc` is quick.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The one exception that means "what you gave us cannot be used"."""
+"""The exception for input that cannot be used."""
 
 from __future__ import annotations
 

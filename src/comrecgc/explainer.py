@@ -1,4 +1,4 @@
-"""The façade: a trained model and some graphs in, a few common recourses out. Reads like the pipeline it runs."""
+"""The façade: from a trained model and graphs to a few common recourses, step by step."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class CommonRecourseExplainer:
     The constructor only keeps its arguments; `fit` checks them and does the work.
 
     Args:
-        model: The classifier: a `torch.nn.Module`, a function, a `Classifier`, or the file of one. For anything `as_classifier` cannot
-            guess, call that first.
+        model: The classifier: a `torch.nn.Module`, a function, a `Classifier`, or a file. If its answers cannot be read without hints, call
+            `as_classifier` first.
         algorithm: How recourses are found, with its options: `Rules`, `Vectors`, `PaperWalk`, `PublishedWalk`, `GCFExplainer`, …
-        accept: The class that means accept, needed for models of three classes and more, 1 by default; with `threshold`, "higher" (the
-            default) or "lower". A `Goal` for a model that answers a number: by how much it is to rise or fall, or what it is to reach.
-        reject: Explain only graphs that the model puts into this class; None for all that it does not accept.
+        accept: The class that means accept, 1 by default, required for models of three classes and more; with `threshold`, "higher" (the default) or
+            "lower". For a model that answers a number also a `Goal`: a rise, a fall, or a value to reach.
+        reject: Explain only graphs that the model assigns to this class; None for all that it does not accept.
         threshold: For a regression model: graphs are accepted if its number is above this.
         theta: `θ`, the largest normalised distance of a counterfactual.
-        num_recourses: `R`, common recourses to find, at most; None for 10 rules or 100 vectors.
-        panel: Other classifiers that are asked about accepted results: a `Panel`, files of classifiers, a `PanelTraining`, True to train some
+        num_recourses: `R`, most common recourses to find; None for 10 rules or 100 vectors.
+        panel: Other classifiers that vote on accepted results: a `Panel`, files of classifiers, a `PanelTraining`, True to train some
             on the classes of the graphs (once; they are kept), False for none. None trains them for rules, and where changes must be confirmed.
         jury: Models of other kinds that estimate which results come true: True or None trains some on the classes of the graphs (rules only), False
             asks none; further classifiers, or files of them, report beside them and choose nothing.
@@ -64,12 +64,12 @@ class CommonRecourseExplainer:
         explanation_: What was found.
         search_curve_: Coverage as the search went on.
         classifier_: The model as a `Classifier`.
-        embedder_: The embedder, trained if need be; None where nothing was rejected.
+        embedder_: The embedder, trained if necessary; None if nothing was rejected.
         dataset_: The graphs of `fit`.
-        rejects_: Those of them the model rejects.
+        rejects_: The graphs that the model rejects.
         plausibility_: The ladder of changes on those graphs, and the panel if there is one.
-        task_: The task with every default filled in, the `Δ` used included.
-        verified_: Vectors: every recourse and pair a plain forward pass confirmed; None where nothing was rejected.
+        task_: The task with every default filled in, including the `Δ` used.
+        verified_: Vectors: every recourse and pair that a plain forward pass confirmed; None if nothing was rejected.
         mined_: Rules: the table of rules, to choose from again.
     """
 
@@ -91,7 +91,7 @@ class CommonRecourseExplainer:
         """Find the common recourses of the graphs that the model rejects.
 
         Args:
-            graphs: A PyG dataset, a list of PyG `Data` or a `GraphDataset`; they are left as they are.
+            graphs: A PyG dataset, a list of PyG `Data` or a `GraphDataset`; not modified.
         """
         task = self.task()
         with self.context.begun() as context, reproducible():
@@ -198,8 +198,8 @@ class CommonRecourseExplainer:
             graphs: Unseen graphs, as for `fit`; those the model accepts need no recourse and are left out.
 
         Returns:
-            The same recourses with the unseen rejects that each covers: `covering(i)` gives the edits for graph `i`, and
-            `uncovered` the reason where there are none.
+            The same recourses with the unseen rejects that each covers: `covering(i)` gives the edits for graph `i`, and `uncovered` the reason if
+            there are none.
         """
         if not hasattr(self, "explanation_"):
             raise InputError("explain needs recourses: call fit first")
@@ -219,7 +219,7 @@ class CommonRecourseExplainer:
         """Write what `fit` found to a run folder; `comrecgc.open_run` goes on with it, given the model.
 
         Args:
-            folder: The folder; it is made if need be.
+            folder: The folder, created if it does not exist.
         """
         if not hasattr(self, "explanation_"):
             raise InputError("save needs recourses: call fit first")
@@ -235,11 +235,11 @@ class CommonRecourseExplainer:
         self.explanation_.using(facts=replace(self.explanation_.facts, facts=facts)).save(folder)
 
     def task(self) -> Task[Any]:
-        """What is asked, checked."""
+        """The checked task."""
         algorithm = self.algorithm
         if self.agree:
             if self.panel:
-                raise InputError("agree takes the place of the panel (got both)")
+                raise InputError("agree replaces the panel: give one of them (got both)")
             if algorithm.changes not in ("confirmed", type(algorithm).changes):
                 raise InputError(f"agree asks for changes='confirmed' (got {algorithm.changes!r})")
             algorithm = replace(algorithm, changes="confirmed")
@@ -257,14 +257,14 @@ class CommonRecourseExplainer:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _aimed(self, dataset: GraphDataset, *, has_classes: bool) -> tuple[GraphDataset, bool]:
-        """The graphs with the goal for their numbers, and whether their classes are known; where there is no goal, both as they are."""
+        """The graphs with the goal for their numbers, and whether their classes are known; without a goal both are unchanged."""
         goal = self.accept if isinstance(self.accept, Goal) else dataset.goal
         if goal is None:
             return dataset, has_classes
         given = self.panel or self.agree or self.threshold is not None or self.reject is not None
         if self.algorithm.recourse != "rules" or given:
             raise InputError(
-                "A goal in numbers is for rules, without panel, agree, reject and threshold (got one of these)"
+                "A goal in numbers needs rules, and no panel, agree, reject or threshold (got one of these)"
             )
         return models.with_sources(dataset.aiming(goal)), False
 
@@ -291,7 +291,7 @@ class CommonRecourseExplainer:
     def _plausibility(
         self, inputs: _Inputs, population: FullDataset | None, context: RunContext, *, has_classes: bool
     ) -> Plausibility:
-        """The ladder of changes of the data, the panel and the jury; only with an agreement do others decide what is rejected."""
+        """The ladder of changes of the data, the panel and the jury; other models decide what is rejected only with `agree`."""
         study = inputs.rejects.dataset
         plausibility = Plausibility(ladder=ladder_of(study.graphs, study.label_names, study.edge_label_names))
         if inputs.rejects and self.jury is not False and self.algorithm.recourse == "rules":
@@ -330,7 +330,7 @@ class CommonRecourseExplainer:
 
 @dataclass(eq=False)
 class _Inputs:
-    """The rejected graphs, what a reader must know of them, what the run did, and how often the model is right, where classes are known."""
+    """The rejected graphs, warnings and notes on them, and the accuracy of the model if classes are known."""
 
     rejects: Rejects
     warnings: list[str]
@@ -338,7 +338,7 @@ class _Inputs:
     accuracy: float | None = None
 
     def describe_numbers(self, classifier: GoalClassifier, study: GraphDataset) -> None:
-        """Say how far measured numbers agree with what the model answers."""
+        """Add a note on the agreement of measured numbers with the model's answers."""
         at_goal = _AT_GOAL.format(len(study), classifier.goal.words(study.numbers.name))
         self.warnings = [at_goal] if len(study) and not self.rejects else []
         if study.values is not None and len(study):
@@ -351,7 +351,7 @@ class _Inputs:
     def of(
         cls, study: GraphDataset, classifier: Classifier, population: FullDataset | None, *, has_classes: bool
     ) -> _Inputs:
-        """The rejects among the graphs that are studied."""
+        """The rejects among the graphs of the dataset or of its sample."""
         predictions = models.predict(classifier, study)
         rejects = Rejects.of(study, predictions)
         if population is not None:

@@ -22,12 +22,13 @@ _MODES = (ModelMode.binary_classification, ModelMode.multiclass_classification)
 class CommonRecourse(ExplainerAlgorithm):  # type: ignore[misc]  # PyG has no types
     """Counterfactual explanation of graph classifiers by recourses that many graphs share (COMRECGC, ICML 2025).
 
-    The recourses are found once, on `graphs`, when the first graph is explained. Each graph that the model rejects then gets the change of a recourse that
-    turns it: `node_mask` is 1 for nodes that go, change or lose or gain an edge, `edge_mask` for edges that go or change. `counterfactuals` holds what comes
-    of each graph as `Data`, and None where the model accepts it already or no recourse turns it; masks are 0 there.
+    The recourses are found once, on `graphs`, when the first graph is explained. Each graph that the model rejects then gets the change of a recourse
+    that turns it: `node_mask` is 1 for nodes that are removed or relabelled or that lose or gain an edge, `edge_mask` for edges that are removed or
+    relabelled. `counterfactuals` holds the changed graphs as `Data`, and None for graphs that the model accepts already or that no recourse turns;
+    their masks are 0.
 
     Args:
-        graphs: Graphs that recourses are found on: a PyG dataset or a list of `Data` with the tensors that the model needs.
+        graphs: Graphs to find recourses on: a PyG dataset or a list of `Data` with the tensors that the model needs.
         algorithm: How recourses are found.
         **options: Further arguments of `CommonRecourseExplainer`, such as `accept`, `num_recourses`, `theta` and `random_state`.
     """
@@ -41,11 +42,11 @@ class CommonRecourse(ExplainerAlgorithm):  # type: ignore[misc]  # PyG has no ty
     def explanation(self) -> Any:
         """The recourses found, as a `comrecgc.Explanation`."""
         if self.explainer is None:
-            raise InputError("The recourses are found when the first graph is explained")
+            raise InputError("explanation is available once a graph has been explained")
         return self.explainer.explanation_
 
     def supports(self) -> bool:
-        """Graph classification, masks of whole nodes and edges, explaining what the model predicts."""
+        """Whether the settings are supported: graph classification, masks of whole nodes and edges, explanations of the model."""
         config, model = self.explainer_config, self.model_config
         masks = (config.node_mask_type, config.edge_mask_type)
         return (
@@ -58,9 +59,9 @@ class CommonRecourse(ExplainerAlgorithm):  # type: ignore[misc]  # PyG has no ty
     def forward(
         self, model: torch.nn.Module, x: Any, edge_index: Any, *, target: Any, index: Any = None, **kwargs: Any
     ) -> PygExplanation:
-        """Explain the graph, or the graphs of a batch that `index` names; called by PyG's `Explainer`.
+        """Explain the graph, or the graphs of a batch at `index`; called by PyG's `Explainer`.
 
-        `kwargs` are what else the model takes: `batch`, and tensors of nodes or edges. `target` is what the model says, and not needed.
+        `kwargs` are further arguments of the model: `batch`, and tensors of nodes or edges. `target`, the model's answer, is not needed.
         """
         del target
         if self.explainer is None or self.explainer.model is not model:

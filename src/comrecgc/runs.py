@@ -1,4 +1,4 @@
-"""Runs on disk: made from a dataset and perhaps models, and opened again; and kernels that are compiled while models train."""
+"""Runs on disk: explaining a dataset into a folder, opening it again, and compiling kernels while models train."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _FINISHED = (
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run on disk, and what it was asked to do, as JSON values; it resumes only with the very same."""
+    """A run folder with its request as JSON values; a run resumes only with an equal request."""
 
     path: Path
     request: dict[str, Any]
@@ -62,13 +62,13 @@ class RunFolder:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path, request: dict[str, Any], *, resume: bool, overwrite: bool) -> Iterator[RunFolder]:
-        """Take a folder for a run, before any work is done; while the block runs no other run may take it.
+        """Reserve a folder for a run before any work is done; it is locked while the block runs.
 
-        `resume` goes on with the run the folder holds, if it is the same, and starts one where it holds none; `overwrite` replaces it.
+        `resume` goes on with the folder's run if the request is equal, and starts a new run in an empty folder; `overwrite` replaces a run.
         """
         path = Path(path)
         if path.exists() and not path.is_dir():
-            raise InputError(f"Cannot write to {path}: it is a file, and a run needs a folder")
+            raise InputError(f"Cannot write to {path}: it is a file, and a run folder is needed")
         check_writable(path)
         folder = cls(path, json.loads(json.dumps(request)))
         with run.only_writer_in(path):
@@ -95,11 +95,11 @@ class RunFolder:
         return (self.path / MANIFEST).exists()
 
     def finish(self) -> None:
-        """Remove what only an unfinished run needs."""
+        """Remove files that only an unfinished run needs."""
         self._remove(*_UNFINISHED, BLOCK_FILES)
 
     def _check_request(self) -> None:
-        """Refuse to go on with a run that was asked for something else."""
+        """Refuse to resume a run with another request."""
         if self.is_finished:
             found = Explanation.load(self.path).facts.facts.get("request")
         elif (self.path / REQUEST).exists():
@@ -139,10 +139,10 @@ def explain_dataset(
     overwrite: bool = False,
     source: Mapping[str, Any] | None = None,
 ) -> Explanation:
-    """Explain a classifier on a dataset and write the run folder; a finished run is returned as it is where the context resumes.
+    """Explain a classifier on a dataset and write the run folder. With `resume` in the context, a finished run is returned unchanged.
 
-    The explainer is not fitted; its model is the file of a classifier, or None to train one, or take one trained on the same data before. The manifest keeps
-    `source`: where the data was read from and how, as JSON values.
+    The explainer is not fitted yet; its model is the file of a classifier, or None to train one or to use one trained on the same data before. The
+    manifest stores `source`: the origin of the data and its reading options, as JSON values.
     """
     task = explainer.task()
     training = training or (
@@ -199,7 +199,7 @@ def explain_dataset(
 def _request(
     dataset: GraphDataset, explainer: CommonRecourseExplainer, task: Task[Any], training: ClassifierTraining
 ) -> dict[str, Any]:
-    """What determines a run, as JSON values: it resumes only with the same."""
+    """The request of a run as JSON values: everything that determines it."""
     file = _file_of(explainer.model)
     request = task.parameters() | {
         "changes": task.changes,
@@ -224,7 +224,7 @@ def _request(
 
 
 def _stated(asked: Any) -> bool | list[str]:
-    """Whether models are asked for, or the checksums of their files: a run folder needs files."""
+    """An option for other models as JSON: a flag, or checksums of files; models in memory are refused."""
     if isinstance(asked, bool):
         return asked
     files = [] if isinstance(asked, Panel) else list(asked)
@@ -240,7 +240,7 @@ def _file_of(model: Any) -> Path | None:
 
 
 def _is_lopsided(dataset: GraphDataset) -> bool:
-    """Whether a table of molecules has so few of a class that a model could do without it; benchmarks are trained on as in the paper."""
+    """Whether one class of a table of molecules is so rare that a model could ignore it; benchmarks are trained on as in the paper."""
     share = float(np.mean(dataset.classes)) if len(dataset) else 0.5
     return are_types(dataset.label_names) and 0 < min(share, 1 - share) < _LOPSIDED
 
@@ -257,7 +257,7 @@ class Run:
         explanation: What was found.
         classifier: The classifier, or its file; None for the file the manifest names.
         embedder: The same for the embedder.
-        panel: Other classifiers that are asked about accepted results; None for those the run keeps.
+        panel: Other classifiers that vote on accepted results; None for those in the run folder.
     """
 
     path: Path
@@ -268,7 +268,7 @@ class Run:
 
     @cached_property
     def dataset(self) -> GraphDataset:
-        """The inputs of the run, with the features of its labels where they were kept."""
+        """The inputs of the run, with the features of its labels if they were stored."""
         dataset, facts = stored_rejects(self.explanation).dataset, self.explanation.facts.facts
         with run.refusing_damage(self.path / MANIFEST, advice=""):
             if (rows := facts.get("features")) is not None:
@@ -280,7 +280,7 @@ class Run:
 
     @cached_property
     def models(self) -> ModelPair:
-        """The classifier, and the embedder where recourses are vectors."""
+        """The classifier, and the embedder if recourses are vectors."""
         if self.explanation.facts.facts.get("own_features"):
             raise InputError(
                 "The model saw features of the graphs that the folder does not hold: go on with the explainer that was fitted"
@@ -310,8 +310,8 @@ class Run:
         """Recompute every figure from the stored graphs and the models, from scratch.
 
         Args:
-            graphs: The data that the run explained, with its classes: the jury is trained on them again. Without it, what the jury says is
-                not recomputed.
+            graphs: The data that the run explained, with its classes, on which the jury is trained again. Without it, the jury's figures are not
+                recomputed.
         """
         return evidence.evaluate_run(self.path, self.models, None if graphs is None else as_dataset(graphs)[0])
 
@@ -324,7 +324,7 @@ class Run:
         cache: Path | None = None,
         context: RunContext | None = None,
     ) -> Evidence:
-        """Gather reasons to believe the run: other models, matched pairs, unseen graphs, controls; kept in its folder, where reports show it.
+        """Gather evidence for and against the run: other models, matched pairs, unseen graphs, controls. It is stored in the run folder, and reports show it.
 
         Args:
             graphs: The data that the run explained.
@@ -365,7 +365,7 @@ class Run:
             return apply_recourses(self.explanation, dataset, self.models, task, self.plausibility, begun)
 
     def choose(self, out: str | Path | None = None, *, overwrite: bool = False, **limits: Any) -> Explanation:
-        """Choose rules again under other limits, from the table the run made; nothing is searched.
+        """Choose rules again under other limits, from the table of the run, without a search.
 
         Args:
             out: A folder for the other choice, with a report; None writes nothing.
@@ -373,7 +373,7 @@ class Run:
             limits: Those of `Explanation.choose`.
         """
         if self.explanation.recourse == "rules" and self.explanation.chooser is None:
-            raise InputError(f"{self.path} keeps no table of rules to choose from")
+            raise InputError(f"{self.path} holds no table of rules to choose from")
         chosen = self.explanation.choose(**limits)
         if out is None:
             return chosen
@@ -385,7 +385,7 @@ class Run:
             return write_choice(chosen, self.path, folder)
 
     def report(self) -> Path:
-        """Write `report.html` again, with the evidence if there is some; its path."""
+        """Write `report.html` again, with the evidence if there is any; returns its path."""
         path = self.path / REPORT
         write_report(self.explanation, path, evidence.load_evidence(self.path))
         return path
@@ -402,15 +402,15 @@ def open_run(
 
     Args:
         path: The run folder; it is checked against the manifest's checksums and for consistency.
-        classifier: The classifier, or its file, where the manifest names none or another is meant.
+        classifier: The classifier, or its file, if the manifest names none or to use another.
         embedder: The same for the embedder.
-        panel: Other classifiers that are asked about accepted results; None for those the run keeps.
+        panel: Other classifiers that vote on accepted results; None for those in the run folder.
     """
     return Run(Path(path), load_explanation(path), classifier, embedder, panel)
 
 
 def write_choice(chosen: Explanation, source: Path, folder: RunFolder) -> Explanation:
-    """Write what was chosen from a run, with its models, to another folder."""
+    """Write a choice from a run, with its models, to another folder."""
     facts = dict(chosen.facts.facts) | {"request": folder.request}
     if isinstance(files := facts.get("models"), dict):
         facts["models"] = {what: _carried(file, source, folder.path) for what, file in files.items()}
@@ -446,13 +446,13 @@ _GRAPHS = 24  # enough for every kind of change to occur
 
 @dataclass(frozen=True, eq=False)
 class Compilation:
-    """Compiling that goes on in another process; None where nothing is left to compile."""
+    """Compilation in another process; None if nothing is left to compile."""
 
     process: BaseProcess | None
 
     @classmethod
     def start(cls) -> Compilation:
-        """Begin, unless it was done before or there is no second core to do it on."""
+        """Start, unless kernels are compiled already or there is no second core."""
         if _stamp().exists() or run.available_cores() < 2 or not os.access(_stamp().parent, os.W_OK):
             return cls(None)
         process = multiprocessing.get_context("spawn").Process(target=_compile_quietly, daemon=True)
@@ -460,7 +460,7 @@ class Compilation:
         return cls(process)
 
     def wait(self, progress: Progress | None = None) -> None:
-        """Come back when all is compiled: to compile the same here would take longer."""
+        """Wait for the compilation: to compile the same here would take longer."""
         if self.process is None:
             return
         if self.process.is_alive() and progress is not None:
@@ -469,7 +469,7 @@ class Compilation:
 
 
 def compile_kernels() -> None:
-    """Mine rules of an untrained classifier on a few molecules, which compiles what mining needs."""
+    """Mine rules of an untrained classifier on a few molecules, which compiles the kernels of mining."""
     dataset = load_planted(num_graphs=_GRAPHS)
     torch.manual_seed(0)
     members = []
@@ -487,7 +487,7 @@ def compile_kernels() -> None:
 
 
 def _stamp() -> Path:
-    """A file that says that these kernels were compiled; beside what was compiled, so that both go together."""
+    """A marker file for these compiled kernels, in the kernel cache, so that both are removed together."""
     folder = Path(__file__).parent
     digest = hashlib.sha256(f"{platform.python_version()} {version('numba')}".encode())
     for file in sorted(folder.rglob("*_kernels.py")):
@@ -498,7 +498,7 @@ def _stamp() -> Path:
 
 
 def _compile_quietly() -> None:
-    """Compile all there is, say nothing, and leave the stamp."""
+    """Compile everything without output, and leave the marker file."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)

@@ -249,7 +249,7 @@ def test_a_finished_run_is_kept_unless_it_shall_be_replaced(
         (["--delta", "-1"], "delta must be a number above 0"),
         (["--max-changes", "1"], "--max-changes is an option of --algorithm rules"),
         (["--algorithm", "rules"], "is an option of --algorithm vectors"),
-        (["--algorithm", "papers"], "the nearest is paper"),
+        (["--algorithm", "papers"], "did you mean paper?"),
         (["--changes", "sane"], "changes must be one of any, connected"),
         (["--theta", "0"], "theta must be a positive number"),
         (["--algorithm", "paper", "--teleport", "2"], "teleport must be a number above"),

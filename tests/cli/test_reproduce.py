@@ -138,7 +138,7 @@ class _Missing:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["theorie"], "the nearest is theory"),
+        (["theorie"], "did you mean theory"),
         (["theory", "--scale", "huge"], "scale must be quick or full"),
         (["theory", "--checkpoints", "nowhere"], "--checkpoints must be a folder"),
     ],

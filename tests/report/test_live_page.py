@@ -18,6 +18,7 @@ import pytest
 
 from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.algorithms.rules.choice import KINDS, LEAST_TRUTH, RuleFilter, choose, held_out
+from comrecgc.cover import Reason
 from comrecgc.errors import InputError
 from comrecgc.evidence import Evidence, RecourseEvidence
 from comrecgc.evidence.verdict import Finding, Verdict
@@ -179,6 +180,11 @@ def test_python_asks_for_truth_as_the_page_does(live: Explanation) -> None:
     found = live.choose(min_truth=0.8)
     assert [it.row for it in found.recourses] == choose(table, 5, RuleFilter(min_truth=0.8)).rules.tolist()
     assert found.coverage < live.choose(min_truth=0.0).coverage
+    believed = set(table.entries.input[table.entries.truth >= 80].tolist())
+    places = {index: place for place, index in enumerate(found.inputs)}
+    more = {one.input for one in found.uncovered if one.reason is Reason.BUDGET_EXHAUSTED}
+    assert more == {one.input for one in found.uncovered if places[one.input] in believed}
+    assert any(one.reason is Reason.NOT_BELIEVED for one in found.uncovered)
     with pytest.raises(InputError, match="min_truth needs a jury"):
         roofed_explanation().choose(min_truth=0.8)
 

@@ -56,7 +56,7 @@ def test_the_top_says_what_the_rules_are_worth(rules: Explanation, html: str) ->
     figures = re.search(r"unseen molecules77\.1%.*possible99\.4%.*Panel agrees12\.3%", words)
     assert figures, "each figure beside its name"
     assert re.search(r"one change each40\.0%.*two changes55\.2%", words)
-    for part in ("toxic", "harmless", "4000 rules", "A warning for rules.", "given classifiers"):
+    for part in ("toxic", "harmless", "4,000 rules", "A warning for rules.", "given classifiers"):
         assert part in words
 
 
@@ -185,7 +185,7 @@ def test_a_proven_bound_reads_as_one(rules: Explanation) -> None:
         "bound",
         "Best possible",
         f"{rules.coverage:.1%}",
-        "no 3 of the 4000 rules kept cover more: this choice is the best",
+        "no 3 of the 4,000 rules kept cover more: this choice is the best",
     ) in rule_figures(proven)
 
 
@@ -208,9 +208,9 @@ def test_a_share_below_all_is_told(rules: Explanation) -> None:
 
 def test_results_that_the_panel_rejects_are_warned_of(rules: Explanation) -> None:
     trusted = replace(rules, metrics={**rules.metrics, "confirmed_coverage": 0.9 * rules.coverage})
-    assert "Fewer than half of these results" in words_of(render_report(rules))
-    assert "Fewer than half of these results" not in words_of(render_report(trusted))
-    assert "Fewer than half of these results" not in words_of(render_report(planted_rules(has_panel=False)))
+    assert "fewer than half of these results" in words_of(render_report(rules))
+    assert "fewer than half of these results" not in words_of(render_report(trusted))
+    assert "fewer than half of these results" not in words_of(render_report(planted_rules(has_panel=False)))
 
 
 def test_kinds_of_a_rule(rules: Explanation) -> None:

@@ -11,7 +11,7 @@ from comrecgc_reproduction import ALL, EXPERIMENTS, experiments_of, paper
 def test_names() -> None:
     assert [experiment.name for experiment in experiments_of(["fc", "fcr"])] == ["fc", "fcr"]
     assert experiments_of([ALL]) == experiments_of(["fc", ALL]) == list(EXPERIMENTS.values())
-    with pytest.raises(InputError, match="the nearest is theory"):
+    with pytest.raises(InputError, match="did you mean theory"):
         experiments_of(["theorie"])
 
 

@@ -1,8 +1,8 @@
 """What an algorithm is: a frozen, validated, documented configuration that finds candidates for common recourses.
 
 An algorithm is a `@dataclass(frozen=True, kw_only=True)` whose fields are made with `option`: default, help text and limits are written there
-once, and the check, the docstring, the command line and the stored parameters follow from it. Options that several algorithms share may be a
-record, as `VectorChoice`, which is flat on the command line and where it is stored. What all algorithms share is a `Task`.
+once, and the check, the docstring, the command line and the stored parameters follow from it. Options that several algorithms share can form a record
+such as `VectorChoice`; the command line and the manifest list its fields one by one. What all algorithms share is a `Task`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def option(
 ) -> Any:
     """A field of an algorithm: default, help in a sentence, limits (`least`, `most`, `above`, `below`) or `choices`.
 
-    `panel` is its heading on the command line, by default that of the algorithm; `command_line` whether it is there at all.
+    `panel` is its heading on the command line, by default the algorithm's; `command_line` says whether it is an option there.
     """
     limits = {"least": least, "most": most, "above": above, "below": below}
     known = {"help": help, "limits": limits, "choices": choices, "panel": panel, "command_line": command_line}
@@ -55,7 +55,7 @@ def option(
 
 
 def check_count(name: str, value: Any, *, least: int) -> None:
-    """Refuse what is not an integer of at least so much."""
+    """Refuse a value that is not an integer of at least `least`."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} must be an integer of at least {least} (got {value!r})")
 
@@ -68,7 +68,7 @@ _HOLDS = {"least": operator.ge, "most": operator.le, "above": operator.gt, "belo
 
 
 def _checked(known: Field[Any], value: Any) -> Any:
-    """The value of a field, checked; several texts become a tuple."""
+    """The checked value of a field; a list of texts becomes a tuple."""
     kind, choices = str(known.type), known.metadata["choices"]
     if kind == "Any" or (value is None and ("None" in kind or known.default is None)):
         return value
@@ -132,7 +132,7 @@ class Options:
                 object.__setattr__(self, known.name, _checked(known, getattr(self, known.name)))
 
     def values(self) -> Iterator[tuple[str, Any]]:
-        """Every option with its value; those of a record within stand in its place."""
+        """Every option with its value; a nested record is replaced by its own options."""
         for known in fields(self):
             value = getattr(self, known.name)
             yield from value.values() if isinstance(value, Options) else ((known.name, value),)
@@ -153,7 +153,7 @@ class Algorithm(Options):
 
     changes: str = option(
         "plausible",
-        "Which changes are allowed: any, connected (no more components than before), plausible (every node touched looks like the data), "
+        "Which changes are allowed: any, connected (no more components than before), plausible (every touched node has neighbours as in the data), "
         "confirmed (and most of a panel of other classifiers accept the result).",
         choices=CHANGES,
         panel="Trust",
@@ -161,7 +161,7 @@ class Algorithm(Options):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """The algorithm from the options that differ from their defaults, those of its records among the others."""
+        """The algorithm from options that differ from their defaults; options of nested records are given beside the others."""
         given = dict(options)
         for known in fields(cls):
             if isinstance(known.default, Options):
@@ -170,7 +170,7 @@ class Algorithm(Options):
         return cls(**given)
 
     def parameters(self) -> dict[str, Any]:
-        """What determines the answer, as JSON values; models and the rung of changes have places of their own."""
+        """The parameters that determine the answer, as JSON values; models and the rung of changes are stored elsewhere."""
         return {name: _json_value(value) for name, value in self.values() if name not in ("changes", "embedder")}
 
     @property
@@ -184,7 +184,7 @@ A_co = TypeVar("A_co", bound=Algorithm, covariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Task(Generic[A_co]):
-    """What is asked of a run: an algorithm, and the limits that every algorithm has."""
+    """What a run is to find: an algorithm, and the limits common to all algorithms."""
 
     algorithm: A_co
     theta: float = 0.1  # `θ`, the largest normalised distance of a counterfactual
@@ -214,7 +214,7 @@ class Task(Generic[A_co]):
         return self.algorithm.changes
 
     def parameters(self) -> dict[str, Any]:
-        """What determines the answer, as JSON values for the explanation."""
+        """The parameters that determine the answer, as JSON values for the explanation."""
         shared = {name: getattr(self, name) for name in ("theta", "num_recourses", "random_state")}
         return {"algorithm": self.algorithm.name, **shared, **self.algorithm.parameters()}
 
@@ -224,23 +224,25 @@ _of_vectors = partial(option, panel="Vectors")
 
 @dataclass(frozen=True, kw_only=True)
 class VectorChoice(Options):
-    """How recourses are chosen among the vectors of an embedding; what is left open is what is usual of the algorithm."""
+    """How recourses are chosen among the vectors of an embedding. None stands for the algorithm's own default."""
 
     delta: float | str = _of_vectors(
-        None, "Δ: how near a recourse must come to cover a graph; auto is half the median length of a one-edit recourse on the data.",
+        None, "Δ: largest distance between a recourse and the vector of a graph that it covers; auto is half the median length of a one-edit recourse on the data.",
         above=0, choices=(AUTO,),
     )  # fmt: skip
     problem: str = _of_vectors(
-        "fcr", "fcr, or fc to draw all counterfactuals from a set no larger than the rejects.", choices=("fcr", "fc")
+        "fcr",
+        "fcr (find common recourse), or fc (the same with counterfactuals from few graphs).",
+        choices=("fcr", "fc"),
     )
     num_counterfactuals: int | None = _of_vectors(
-        None, "T of fc: most graphs that counterfactuals come from; by default one per reject.", least=1
+        None, "With fc, T: most graphs that counterfactuals come from; by default one per reject.", least=1
     )
     selection: str = _of_vectors(None, "How recourses are chosen: balls or clusters.", choices=("ball", "dbscan"))
     directional: bool | None = _of_vectors(
-        None, "Only recourses longer than Δ, which exclude changing nothing; by default where Δ is auto."
+        None, 'Use only recourses longer than Δ, which rules out "change nothing"; by default if Δ is auto.'
     )
-    min_samples: int = _of_vectors(None, "Vectors that make a cluster.", least=1)
+    min_samples: int = _of_vectors(None, "Fewest vectors of a cluster.", least=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -249,7 +251,7 @@ class VectorChoice(Options):
 
 
 PAPER_CHOICE = VectorChoice(delta=0.02, selection="dbscan", min_samples=2)
-"""As in the paper's experiments."""
+"""The choice of the paper's experiments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,24 +291,24 @@ class VectorAlgorithm(Algorithm, ABC):
         """Look for counterfactuals of the rejects.
 
         Args:
-            task: What is asked.
+            task: What the run is to find.
             scorer: Scores the edits that are allowed.
             rejects: The inputs, embedded.
-            check: Whether results are on the rung that is asked for; None where any change is allowed.
+            check: Tells whether results are on the rung of the task; None if any change is allowed.
             context: Time, progress and checkpoints.
         """
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorTask(Task[VectorAlgorithm]):
-    """A task by vectors with nothing left open: `Δ` is a number, and the direction is decided."""
+    """A task for vectors with its defaults resolved: `delta` is a number and `directional` a bool."""
 
     delta: float
     directional: bool  # whether recourses must be longer than `Δ`
 
     @classmethod
     def of(cls, task: Task[VectorAlgorithm], one_edit_length: float | None = None) -> VectorTask:
-        """The task with `Δ` half the median length of a one-edit recourse where that is wanted; without one, a fifth of `θ`, the paper's ratio."""
+        """Resolve the defaults of a task: `delta="auto"` is half of `one_edit_length`, the median, or a fifth of `θ` (the paper's ratio) without it."""
         choice = task.algorithm.choice
         delta, is_automatic = choice.delta, isinstance(choice.delta, str)
         if isinstance(delta, str):
@@ -318,7 +320,7 @@ class VectorTask(Task[VectorAlgorithm]):
         )  # fmt: skip
 
     def parameters(self) -> dict[str, Any]:
-        """What determines the answer, `Δ` as the number that was used."""
+        """The parameters that determine the answer, with the number used for `Δ`."""
         return super().parameters() | {"delta": self.delta, "directional": self.directional}
 
 
@@ -339,17 +341,17 @@ _SMALL = 1e-3  # of smaller limits the margin is a share
 
 
 def inside(limit: float, margin: float) -> float:
-    """`θ` or `Δ` less the margin."""
+    """The limit (`θ` or `Δ`) minus the margin."""
     return limit - margin * min(1.0, limit / _SMALL)
 
 
 def accepted(margin: float) -> float:
-    """The probability of accept that is needed: one half and the margin."""
+    """The least probability of accept: one half plus the margin."""
     return 0.5 + margin
 
 
 def options_of(made: type[Algorithm]) -> dict[str, Field[Any]]:
-    """The options of an algorithm by name, with its own defaults; those of a record stand in its place."""
+    """The options of an algorithm by name, with its own defaults; a nested record is replaced by its own options."""
     found: dict[str, Field[Any]] = {}
     for known in fields(made):
         if not isinstance(known.default, Options):

@@ -22,7 +22,7 @@ from comrecgc.run import Arrays, check_same_facts, load_arrays, refusing_damage,
 from comrecgc.scoring import NeighbourhoodScorer
 
 SECONDS = 10.0
-"""Time between two checkpoints."""
+"""Seconds between two checkpoints."""
 
 State = TypeVar("State")
 
@@ -42,9 +42,9 @@ class Checkpoint:
     def load(
         self, kinds: Mapping[str, str], decode: Callable[[Arrays], State], *, optional: Mapping[str, str] | None = None
     ) -> State | None:
-        """The search that the file holds, made by `decode`; None where there is nothing to resume. Kinds are as of `load_arrays`.
+        """The stored search, rebuilt by `decode`; None if there is nothing to resume. `kinds` is as for `load_arrays`.
 
-        Whatever `decode` raises means that the file is damaged.
+        Any error that `decode` raises means that the file is damaged.
         """
         if not self.resume or self.path is None or not self.path.exists():
             return None
@@ -67,7 +67,7 @@ class Checkpoint:
 
 
 def model_facts(scorer: NeighbourhoodScorer, inputs: Sequence[Graph]) -> dict[str, Any]:
-    """The inputs, the models as far as the inputs show them, and the allowed edits, as JSON values."""
+    """Fingerprints of the inputs, of the models (their answers on the inputs, and weights) and of the allowed edits, as JSON values."""
     digest = hashlib.sha256()
     if inputs:
         batch = GraphBatch.from_graphs(inputs)
@@ -87,7 +87,7 @@ def model_facts(scorer: NeighbourhoodScorer, inputs: Sequence[Graph]) -> dict[st
 
 
 def encode_rng(rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """The state of a random generator as an array of one text."""
+    """The state of a random generator as an array that holds one text."""
     return np.array(json.dumps(rng.bit_generator.state))
 
 
@@ -111,12 +111,12 @@ class Reached:
 
 
 def reached_kinds(name: str) -> dict[str, str]:
-    """Kinds of the arrays that `encode_reached` makes."""
+    """Dtype and number of axes of the arrays that `encode_reached` makes."""
     return {f"{name}_{column}": kind for column, kind in _COLUMNS.items()}
 
 
 def encode_reached(name: str, rows: Sequence[Reached], width: int) -> Arrays:
-    """Reached graphs, whose embeddings have this width, as arrays whose names begin with `name`."""
+    """Reached graphs as arrays whose names begin with `name`; `width` is that of the embeddings."""
     return {
         f"{name}_keys": np.array([row.key for row in rows], dtype=np.uint64),
         f"{name}_starts": np.array([row.start for row in rows], dtype=np.int64),

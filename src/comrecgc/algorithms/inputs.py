@@ -1,4 +1,4 @@
-"""What comes in: the user's graphs as a dataset, the graphs the model rejects, and the models that judge them."""
+"""Inputs of a run: the user's graphs as a dataset, the graphs the model rejects, and the models."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Graphs = GraphDataset | Iterable[Any]
 
 
 RejectPlace = NewType("RejectPlace", int)
-"""Where a graph stands among the rejects. Its number in the dataset is a `DatasetIndex`."""
+"""Position of a graph among the rejects. Its index in the dataset is a `DatasetIndex`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the models say of some graphs in a plain forward pass."""
+    """Outputs of both models on some graphs in a plain forward pass."""
 
     probability: npt.NDArray[np.float64]  # probability of accept, `[n]`
     embedding: FloatArray  # `z`, `[n, d]`; no columns without an embedder
@@ -37,7 +37,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class ModelPair:
-    """The classifier to be explained and the embedder that measures distances, if any is needed."""
+    """The classifier to be explained, and the embedder that measures distances if the algorithm needs one."""
 
     classifier: Classifier
     embedder: Embedder | None = None
@@ -85,24 +85,24 @@ class Rejects:
         return len(self.graphs)
 
     def embedded(self, models: ModelPair) -> Rejects:
-        """The same with their embeddings, which are computed here and nowhere else."""
+        """The same rejects with their embeddings, which are computed only here."""
         embedding = models.embed(GraphBatch.from_graphs(self.graphs)) if self else np.zeros((0, 1), dtype=np.float32)
         return replace(self, scores=replace(self.scores, embedding=embedding))
 
     def rejected_by(self, panel: Panel) -> Rejects:
-        """Those that every member of a panel rejects too."""
+        """The rejects that every member of a panel rejects too."""
         batch = GraphBatch.from_graphs(self.graphs)
         return self.take(np.flatnonzero(panel.votes(batch) == 0) if self else np.zeros(0, np.int64))
 
     def take(self, places: LongArray) -> Rejects:
-        """Some of them, by their places."""
+        """Some of the rejects, by position."""
         graphs = [self.graphs[i] for i in places.tolist()]
         names, stereo = (tuple(of[i] for i in places.tolist()) if of else () for of in (self.names, self.stereo))
         scores = self.scores[places]
         return replace(self, indices=self.indices[places], graphs=graphs, scores=scores, names=names, stereo=stereo)
 
     def index(self, place: RejectPlace) -> DatasetIndex:
-        """The index in the dataset of the graph at a place."""
+        """The index in the dataset of the reject at a position."""
         return DatasetIndex(int(self.indices[place]))
 
 
@@ -115,7 +115,7 @@ def as_dataset(
 ) -> tuple[GraphDataset, bool]:
     """A `GraphDataset`, a PyG dataset or a list of PyG `Data` as a dataset, and whether true classes are known.
 
-    `target` is the value of `y` that means accept, by default the larger of two; `like` a dataset whose labels the graphs are over.
+    `target` is the value of `y` that means accept, by default the larger of two; `like` is a dataset whose labels the graphs use.
     """
     names = None if label_names is None else tuple(label_names)
     if isinstance(graphs, GraphDataset):
@@ -142,7 +142,7 @@ def as_dataset(
 
 
 def _classes_of(graphs: list[Any]) -> list[float] | None:
-    """The number that every graph has as `y`; None where one has none."""
+    """The `y` of every graph; None if any graph has none."""
     try:
         return [float(graph.y) for graph in graphs]
     except (AttributeError, TypeError, ValueError, RuntimeError):
@@ -150,7 +150,7 @@ def _classes_of(graphs: list[Any]) -> list[float] | None:
 
 
 def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
-    """Unseen graphs over the labels of the graphs an explanation was found on, matched by their features."""
+    """Unseen graphs with the labels of the graphs an explanation was found on, matched by features."""
     own, ours = dataset.attributes, known.attributes
     if own is not None and ours is not None:
         if own.alphabet is ours.alphabet:
@@ -179,7 +179,7 @@ def over_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
 
 
 def _over_edge_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDataset:
-    """The same for edge labels, where both have some and they are not the same already."""
+    """The same for edge labels, if both datasets have some and they differ."""
     theirs, ours = dataset.edge_features, known.edge_features
     if theirs is None or ours is None or np.array_equal(theirs, ours) or theirs.shape[1] != ours.shape[1]:
         return dataset
@@ -196,13 +196,13 @@ def _over_edge_labels_of(dataset: GraphDataset, known: GraphDataset) -> GraphDat
 
 
 def _places(rows: npt.NDArray[np.float32], known: npt.NDArray[np.float32]) -> IntArray:
-    """Where each row stands among known ones, -1 for nowhere."""
+    """Index of each row among the known ones, -1 for none."""
     place = {row.tobytes(): label for label, row in enumerate(known)}
     return np.array([place.get(row.tobytes(), -1) for row in rows], dtype=np.int32)
 
 
 def with_label_names(dataset: GraphDataset, label_names: Sequence[str]) -> GraphDataset:
-    """The same graphs over another alphabet, which has all their labels, matched by name."""
+    """The same graphs over a larger alphabet, with labels matched by name."""
     names = tuple(label_names)
     if dataset.label_names == names:
         return dataset

@@ -1,4 +1,4 @@
-"""Evidence without any model: pairs of graphs in the data that differ by exactly a recourse, and what their labels say.
+"""Matched pairs, evidence without a model: pairs of graphs in the data that differ by exactly one recourse, and their labels.
 
 A rule claims that carrying it out turns reject into accept. Where the data holds both the graph before and the graph after, the labels of the two
 can be looked up. Rules are carried out on every graph of the data, and results are found by a key. For vectors, pairs are graphs whose vector
@@ -34,7 +34,7 @@ from comrecgc.graphs import (
 from comrecgc.models import EffectModel, Likeness, MeasuredGraphs, NumberJury, mixed_keys, node_colours
 
 MOST_PLACES = 64
-"""Places of a rule in one graph that are tried at most."""
+"""Most sites of a rule that are tried in one graph."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class MatchedPairs:
 
     @property
     def share_of_changes(self) -> float | None:
-        """Of the pairs whose labels differ, the share that go as said; one half if the recourse has nothing to do with the label."""
+        """Of the pairs whose labels differ, the share that turn from reject to accept; one half if the recourse has nothing to do with the label."""
         return self.as_said / self.changed if self.changed else None
 
     @property
@@ -87,7 +87,7 @@ class MatchedPairs:
 
 @dataclass(frozen=True, eq=False)
 class LabelledGraphs:
-    """Graphs that can be looked up. Graphs alike count once, and not at all where their labels differ."""
+    """Graphs to be looked up by key. Equal graphs count once, and not at all if their labels differ."""
 
     dataset: GraphDataset  # the data
 
@@ -106,7 +106,7 @@ class LabelledGraphs:
 
     @cached_property
     def places(self) -> Mapping[int, int]:
-        """Place of the first graph of every key."""
+        """Index of the first graph of every key."""
         return {key: place for place, key in reversed(list(enumerate(self.keys.tolist())))}
 
     @cached_property
@@ -148,7 +148,7 @@ class LabelledGraphs:
         return MatchedPairs(**{name: counts[outcome] for name, outcome in outcomes.items()}, listed=tuple(listed))
 
     def _outcome(self, first: int, second: int) -> tuple[int, int]:
-        """Classes of two graphs; for a relative goal, whether the second reaches what the first is to become."""
+        """Classes of two graphs; for a relative goal, whether the second reaches the threshold set by the first."""
         goal, values = self.dataset.goal, self.dataset.values
         if goal is None or values is None or not goal.is_relative:
             return self.classes[first], self.classes[second]
@@ -186,7 +186,7 @@ Node = tuple[bool, int]
 
 
 def single_changes(rule: Rule) -> tuple[Rule, ...]:
-    """Each change of a rule by itself and without context; none where that is the rule itself."""
+    """Each change of a rule by itself and without context; empty if that is the rule itself."""
     changed = _changed(rule)
     groups = _connected(rule, changed) if rule.num_changes > 1 else [changed]
     parts = tuple(_part(rule, nodes) for nodes in groups)
@@ -209,7 +209,7 @@ def _changed(rule: Rule) -> set[Node]:
 
 
 def _connected(rule: Rule, nodes: set[Node]) -> list[set[Node]]:
-    """The changed nodes in groups that hang together before or after."""
+    """The changed nodes in groups that are connected before or after."""
     back = {j: i for i, j in rule.kept}
     ties = [((False, i), (False, j)) for i, j in rule.before.edges]
     ties += [tuple((False, back[k]) if k in back else (True, k) for k in edge) for edge in rule.after.edges]  # type: ignore[misc]
@@ -224,7 +224,7 @@ def _connected(rule: Rule, nodes: set[Node]) -> list[set[Node]]:
 
 
 def _part(rule: Rule, nodes: set[Node]) -> Rule:
-    """The rule cut down to some of its nodes; only what it removes is closed."""
+    """The rule restricted to some of its nodes; only removed nodes are closed."""
     image = rule.image
     olds = sorted(node for new, node in nodes if not new)
     kept = [i for i in olds if i in image]
@@ -258,13 +258,13 @@ def _within(pattern: Pattern, nodes: list[int]) -> Pattern:
 
 FloatArray = npt.NDArray[np.float64]
 Cut = tuple[int, int, int, BoolArray | None]
-"""A place of a graph: the graph, the node that stays, the node that goes (-1 for none, the same where a node is relabelled), and the group that goes."""
+"""A site: the graph, the node that stays, the node that is removed (-1 for none, the same if a node is relabelled), and the removed group."""
 
 LARGEST_GROUP = 12
-"""Nodes of a group that is exchanged, at most."""
+"""Most nodes of a group that is exchanged."""
 
 MOST_SHARING = 200
-"""Graphs that share a remainder of which pairs are formed, at most."""
+"""Most graphs with the same remainder among which pairs are formed."""
 
 RADII = (0, 1, 2, 3)
 _ROUNDS = 10  # of hashing: surroundings that tell two remainders apart
@@ -274,7 +274,7 @@ _NOTHING = np.uint64(0x9E3779B97F4A7C15)  # key of no group: a hydrogen, where t
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pairs:
-    """Pairs of graphs that differ by one change; a pair may be here several times, with a smaller and a larger group."""
+    """Pairs of graphs that differ by one change; a pair can occur several times, with a smaller and a larger group."""
 
     first: LongArray  # the graph before, by its place, `[P]`
     second: LongArray  # the graph after, `[P]`
@@ -285,20 +285,20 @@ class Pairs:
         return len(self.first)
 
     def take(self, rows: LongArray | BoolArray) -> Pairs:
-        """Some of the pairs."""
+        """The pairs at some rows."""
         return Pairs(**{name: value[rows] for name, value in vars(self).items()})
 
     def swapped(self) -> Pairs:
-        """Every pair the other way round."""
+        """Every pair reversed."""
         return Pairs(first=self.second, second=self.first, groups=self.groups[:, ::-1], contexts=self.contexts)
 
     def both_ways(self) -> Pairs:
-        """Every pair forth and back."""
+        """Every pair in both directions."""
         back = vars(self.swapped())
         return Pairs(**{name: np.concatenate([value, back[name]]) for name, value in vars(self).items()})
 
     def rules(self, radius: int | None) -> KeyArray:
-        """Key of the rule at a radius that each pair shows, `[P]`; without a radius, of what goes and what comes, wherever it stands."""
+        """Key of the rule that each pair shows, at a radius, `[P]`; without a radius, of the groups that leave and enter, whatever the context."""
         context = np.uint64(0) if radius is None else self.contexts[:, radius]
         return mixed_keys(mixed_keys(self.groups[:, 0]) + np.uint64(3) * self.groups[:, 1] + context)
 
@@ -324,7 +324,7 @@ def find_pairs(graphs: Sequence[Graph], num_labels: int) -> Pairs:
 
 
 def _cuts(place: int, graph: Graph) -> list[Cut]:
-    """Every place of a graph: nothing on a node, a node that may be relabelled, groups of at most `LARGEST_GROUP` nodes that hang on one edge."""
+    """Every site of a graph: no group on a node, a node to relabel, groups of at most `LARGEST_GROUP` nodes that hang on one edge."""
     found: list[Cut] = [(place, node, goes, None) for node in range(graph.num_nodes) for goes in (-1, node)]
     neighbours: list[list[int]] = [[] for _ in range(graph.num_nodes)]
     for i, j in graph.edges.tolist():
@@ -348,8 +348,8 @@ def _cuts(place: int, graph: Graph) -> list[Cut]:
 def _coloured(
     cuts: Sequence[Cut], graphs: Sequence[Graph], num_labels: int, *, inside: bool = False
 ) -> tuple[Sequence[KeyArray], LongArray, LongArray]:
-    """Hashes of the nodes of what is left of each graph, its place marked, or of the groups that go, the mark being the edge that they hang on; where the
-    marked node of each and its first node are."""
+    """Hashes of the nodes of each remaining graph with its site marked, or of the removed groups, marked by the edge that they hang on; also the
+    marked node and the first node of each."""
     labels, edges, bonds, sizes, roots = [], [], [], [0], []
     for place, stays, goes, group in cuts:
         graph = graphs[place]
@@ -376,7 +376,7 @@ def _coloured(
 
 
 def _matched(place: LongArray, rest: KeyArray, contexts: KeyArray, group: KeyArray) -> Pairs:
-    """Pairs of places with the same remainder and different groups."""
+    """Pairs of sites with the same remaining graph and different groups."""
     order = np.lexsort((place, group, rest))
     starts = np.flatnonzero(rest[order][1:] != rest[order][:-1]) + 1
     before, after = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -407,7 +407,7 @@ _LEVELS = np.linspace(0.0025, 0.9975, 200)
 
 
 def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str]:
-    """The jury with what measured pairs say about its estimates; and a sentence on it."""
+    """The jury calibrated by measured pairs, and a sentence on it."""
     assert dataset.values is not None
     batch = GraphBatch.from_graphs(dataset.graphs)
     graphs = MeasuredGraphs(values=dataset.values, answers=jury.answers(batch), folds=jury.folds, likeness=Likeness(batch))  # fmt: skip
@@ -425,7 +425,7 @@ def calibrated(jury: NumberJury, dataset: GraphDataset) -> tuple[NumberJury, str
 
 
 def fit_effects(pairs: Pairs, graphs: MeasuredGraphs, radius: int = 1) -> EffectModel:
-    """How predictions and pairs are put together best, found by cross-fitting: pairs of other parts of the data say what becomes of a pair."""
+    """The best combination of predictions and pairs, found by cross-fitting: pairs of other parts of the data predict each pair."""
     pairs = pairs.both_ways()
     predicted, surprise, unseen = graphs.changes(pairs.first, pairs.second)
     measured, slopes = graphs.values[pairs.second] - graphs.values[pairs.first], list[float]()
@@ -445,7 +445,7 @@ def fit_effects(pairs: Pairs, graphs: MeasuredGraphs, radius: int = 1) -> Effect
 def cross_fitted_errors(
     pairs: Pairs, rest: FloatArray, graphs: MeasuredGraphs, model: EffectModel, radius: int = 1
 ) -> dict[tuple[float, float], float]:
-    """Mean squared error of the effect of a rule in pairs whose graphs took no part, by the strength of effects and the share that unlike graphs have in common."""
+    """Mean squared error of the effect of a rule in held-out pairs, for each strength of effects and each share common to unlike graphs."""
     key, between = pairs.rules(radius), graphs.likeness.between
     one, two = graphs.folds[pairs.first], graphs.folds[pairs.second]
     _, rule, count = np.unique(key, return_inverse=True, return_counts=True)
@@ -469,6 +469,6 @@ def cross_fitted_errors(
 
 
 def _slope(said: FloatArray, came: FloatArray, most: float) -> float:
-    """What `said` is multiplied by to come closest to `came`: not below 0, nor above `most`."""
+    """The factor of least squares from `said` to `came`, clipped to `[0, most]`."""
     square = float(said @ said)
     return float(np.clip(said @ came / square, 0, most)) if square > 0 else 0.0

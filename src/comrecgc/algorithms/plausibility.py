@@ -41,7 +41,7 @@ VALENCE = "valence"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plausibility:
-    """What counterfactuals are held against besides the model that is explained."""
+    """The ladder, panel and jury of a run: conditions on counterfactuals besides the explained model."""
 
     ladder: Ladder  # says how a changed graph compares with the data
     panel: Panel | None = None  # other classifiers, asked about accepted graphs; None if there are none
@@ -49,7 +49,7 @@ class Plausibility:
     jury: Jury | None = None  # models of other kinds that say how likely results come true; None if there are none
 
     def constraint(self, algorithm: VectorAlgorithm, label_names: Sequence[str]) -> Constraint | None:
-        """Edits that keep to the rung of the algorithm and to its own constraint."""
+        """Constraint of the algorithm's rung and of its own constraint."""
         own = Valence.of_elements(label_names) if algorithm.constraint == VALENCE else algorithm.constraint
         parts = [own, self.ladder.constraint(Rung.parse(algorithm.changes))]
         given = [part for part in parts if part is not None]
@@ -88,7 +88,7 @@ class Plausibility:
         return replace(candidates, pairs=pairs, centres=centres)
 
     def rung_check(self, task: Task[Any]) -> RungCheck:
-        """A test whether changed graphs are on the rung of the task; None where any change is allowed."""
+        """A test whether changed graphs are on the rung of the task; None if any change is allowed."""
         rung = Rung.parse(task.changes)
         if rung == Rung.ANY:
             return None
@@ -99,7 +99,7 @@ class Plausibility:
     def judge(
         self, before: Sequence[Graph], after: Sequence[Graph], confirmed: npt.NDArray[np.bool_] | None = None
     ) -> Verdicts:
-        """Where some counterfactuals stand, nodes that are kept having the same ids; the panel is asked unless it is known what it confirms."""
+        """The rung of some counterfactuals, whose kept nodes have the same ids; the panel is asked unless `confirmed` is given."""
         changed = ChangedGraphs.from_graphs(before, after)
         if confirmed is None and self.panel is not None:
             confirmed = self.panel.confirms_changes(GraphBatch.from_graphs(before), changed.after)
@@ -108,7 +108,7 @@ class Plausibility:
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Where counterfactuals stand on the ladder."""
+    """Rungs of counterfactuals, and the panel's votes."""
 
     rungs: npt.NDArray[np.int8]  # the highest rung of each, `[n]`
     confirmed: (
@@ -116,7 +116,7 @@ class Verdicts:
     )  # whether most of the panel accept each, whatever its rung, `[n]`; None without a panel
 
     def shares(self, rows: Sequence[int] | slice = slice(None)) -> dict[str, float]:
-        """Share of some counterfactuals that reach each rung, and that the panel accepts."""
+        """Shares of some counterfactuals that reach each rung and that the panel accepts."""
         named = {
             f"share_{rung}": share for rung, share in rung_shares(self.rungs[rows]).items() if rung != str(Rung.ANY)
         }
@@ -137,7 +137,7 @@ Models = Sequence[Classifier | Callable[..., Any] | str | Path]
 
 
 def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
-    """Models, or files of them, that are explained together with another: a panel that must be unanimous, and a sentence on it."""
+    """Models, or files, that are explained together with another one: a panel that must be unanimous, and a sentence on it."""
     members: list[PanelMember] = []
     for place, model in enumerate(models):
         if isinstance(model, str | Path):
@@ -155,7 +155,7 @@ def agreement_panel(models: Models, dataset: GraphDataset) -> tuple[Panel, str]:
 def find_jury(
     guests: Models, dataset: GraphDataset, context: RunContext, *, has_classes: bool, seed: int
 ) -> tuple[Jury | None, str]:
-    """The jury that says which results come true, and a sentence on it; guests are the user's models or files, which report and choose nothing."""
+    """The jury that estimates which results come true, and a sentence on it; guests, the user's models or files, only report."""
     if dataset.goal is not None:
         if guests:
             raise InputError("jury takes classifiers, and a goal in numbers has none (got some)")
@@ -185,7 +185,7 @@ def find_panel(
     *,
     has_classes: bool,
 ) -> tuple[Panel | None, str]:
-    """The panel that is asked about accepted results, and a sentence on it: a given one, files of one, or one that is trained."""
+    """The panel that votes on accepted results, and a sentence on it: a given panel, files, or one that is trained."""
     if isinstance(panel, Panel):
         return panel, f"A panel of {len(panel)} given classifiers was asked too."
     training = panel if isinstance(panel, PanelTraining) else None

@@ -31,7 +31,7 @@ def algorithm_of(name: str, options: Mapping[str, Any] | None = None) -> Algorit
     made = ALGORITHMS.get(name)
     if made is None:
         near = difflib.get_close_matches(name, ALGORITHMS, n=1, cutoff=0.6)
-        hint = f"; the nearest is {near[0]}" if near else ""
+        hint = f"; did you mean {near[0]}?" if near else ""
         raise InputError(f"Algorithms are {', '.join(ALGORITHMS)} (got {name!r}{hint})")
     known = list(options_of(made))
     for option in options or {}:

@@ -1,7 +1,7 @@
-"""The vertex-reinforced random walk over graphs: COMRECGC's, in both versions, GCFExplainer's and the local walk are step rules of it.
+"""The vertex-reinforced random walk over graphs. Both versions of COMRECGC's, GCFExplainer's and the local walk subclass it with their own steps.
 
-Heads stand on graphs. With probability τ a step sends them back to inputs; otherwise they move along edits, and graphs that were
-visited often are visited more often. All that changes is in a state, which a checkpoint stores.
+Heads stand on graphs. With probability τ a step sends them back to inputs; otherwise they move along edits, more likely to graphs visited often.
+Everything that changes is in a state, which a checkpoint stores.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REPORTED = 20  # steps between two reports
 
 @dataclass(eq=False, kw_only=True)
 class WalkState:
-    """What every walk is at one moment."""
+    """State of any walk."""
 
     rng: np.random.Generator  # source of all its randomness
     step: int = 0  # steps taken
@@ -51,14 +51,14 @@ class ReinforcedWalk(ABC, Generic[State]):
 
     @abstractmethod
     def restart(self, state: State) -> None:
-        """Send the heads back to inputs, and count what is to be counted."""
+        """Send the heads back to inputs, and count the visits if the walk does."""
 
     @abstractmethod
     def move(self, state: State) -> None:
         """Move the heads, and count what they visit."""
 
     def encode(self, state: State) -> Arrays:
-        """The state as arrays, generator and step aside; only walks with checkpoints need it."""
+        """The state as arrays, without generator and step; only walks with checkpoints need it."""
         raise NotImplementedError
 
     def decode(self, arrays: Arrays, rng: np.random.Generator, step: int) -> State:
@@ -80,7 +80,7 @@ class ReinforcedWalk(ABC, Generic[State]):
         context: RunContext = UNLIMITED,
         progress: Callable[[State], None] | None = None,
     ) -> State:
-        """Take all steps, or as many as there is time for, going on from what the checkpoint holds.
+        """Take all steps, or as many as time allows, from the checkpoint if there is one.
 
         Progress is called now and then and after the last step.
         """
@@ -101,7 +101,7 @@ class ReinforcedWalk(ABC, Generic[State]):
         checkpoint.save(lambda: shared | self.encode(state))
 
     def load(self, checkpoint: Checkpoint) -> State | None:
-        """The state that a checkpoint holds; None where there is nothing to resume."""
+        """The stored state; None if there is nothing to resume."""
 
         def decode(arrays: Arrays) -> State:
             step = int(arrays["step"])
@@ -154,7 +154,7 @@ class FrequencyTable:
 
     @property
     def unseen(self) -> int:
-        """The frequency that a graph not in the table is taken to have: 1, or the least there is once the table is full."""
+        """The frequency of a graph that is not in the table: 1, or the table's least once it is full."""
         return -int(self._falling[len(self.keys) - 1]) if self.is_full and self.keys else 1
 
     def frequency(self, keys: Iterable[int]) -> Iterator[int]:
@@ -163,7 +163,7 @@ class FrequencyTable:
         return (unseen if (at := place.get(key)) is None else -int(falling[at]) for key in keys)
 
     def visit(self, key: int, *, accepted: bool, beyond: bool = False) -> int | None:
-        """Count a visit; the graph that was dropped for it, if any. `beyond`: a new graph may make a full table larger."""
+        """Count a visit, and return the graph dropped for it, if any. With `beyond` a new graph can enlarge a full table."""
         at, dropped = self.place.get(key), None
         if at is not None:
             if accepted:

@@ -1,4 +1,4 @@
-"""The application, the options its commands share, and how they fail: one line, exit code 2."""
+"""The application, shared options, and failure of commands in one line with exit code 2."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OTHERS = "The paper's method and baselines"
 HEADINGS = ("Data", "Model", "Options", "Rules", "Molecules", "Vectors", OTHERS, "Trust", "Output", "Scale")
-"""Headings of options, in the order in which they are shown."""
+"""Headings of options, in display order."""
 
 _VALUES = {"int": "N", "float": "X", "path": "PATH", "bool": ""}
 
@@ -36,7 +36,7 @@ class Command(TyperCommand):
     """A command whose help lists options under their headings, a line or two each."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write usage, text and options as plain lines; boxes of three columns take three times the room."""
+        """Write usage, text and options as plain lines, since boxes of three columns take three times the room."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -50,7 +50,7 @@ class Command(TyperCommand):
         self.format_epilog(ctx, formatter)
 
     def row(self, ctx: Any, parameter: Any) -> tuple[str, str] | None:
-        """An option and what it does; None leaves it out."""
+        """An option and its help; None leaves it out."""
         names, value = parameter.opts[0], ""
         if parameter.secondary_opts and parameter.default is not False and parameter.default is not None:
             names += f"/{parameter.secondary_opts[0]}"
@@ -119,8 +119,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def grouped(command: Callable[..., None], **tables: Sequence[inspect.Parameter]) -> Callable[..., None]:
-    """The command with the options of its groups in their place: a parameter that is a dataclass is made of an option for each of its fields, and one that a
-    table is given for is a dictionary of the options of the table.
+    """The command with its groups expanded: a dataclass parameter becomes an option per field, and a parameter with a table a dictionary of the
+    table's options.
     """
     tables = {"reading": DATA, **tables}
 
@@ -153,7 +153,7 @@ def grouped(command: Callable[..., None], **tables: Sequence[inspect.Parameter])
 def command(
     name: str | None = None, *, of: typer.Typer = app, **tables: Sequence[inspect.Parameter]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function a command; its options may come in groups, and what goes wrong is one line."""
+    """Make a function a command, with groups of options and one-line errors."""
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
         of.command(name, cls=Command)(guarded(grouped(function, **tables)))
@@ -180,7 +180,7 @@ Dataset = Annotated[
 DataRoot = Annotated[
     Path | None, _of_data(help="Folder with the benchmark archives, before $COMRECGC_DATA and the user cache.")
 ]
-Resume = Annotated[bool, on_output("--resume", help="Go on from where an interrupted run stopped.")]
+Resume = Annotated[bool, on_output("--resume", help="Continue an interrupted run.")]
 Overwrite = Annotated[bool, on_output("--overwrite", help="Replace the run in the folder.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[
@@ -195,7 +195,7 @@ Cluster = Annotated[
 ]
 TimeBudget = Annotated[
     float | None,
-    _on_scale(help="Seconds the whole run may take; what is found by then is the answer.", show_default="no limit"),
+    _on_scale(help="Seconds for the whole run, which then ends with the result so far.", show_default="no limit"),
 ]
 ClassifierFile = Annotated[Path | None, _of_model(help="Checkpoint of the classifier: .safetensors, .pth or .pt.")]
 EmbedderFile = Annotated[Path | None, _of_model(help="Checkpoint of the GREED embedder: .safetensors, .pth or .pt.")]
@@ -204,7 +204,7 @@ RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")]
 
 @dataclass(frozen=True)
 class Output:
-    """Where a run goes."""
+    """Options for the output folder of a run."""
 
     out: Annotated[Path | None, on_output("--out", help="The run folder.", show_default="comrecgc-DATASET")] = None
     overwrite: Overwrite = False
@@ -213,7 +213,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Scale:
-    """Cores, time and machines."""
+    """Options for cores, time and cluster."""
 
     jobs: Jobs = None
     time_budget: TimeBudget = None
@@ -230,7 +230,7 @@ class Scale:
 def option(
     name: str, kind: Any, default: Any, flag: str, help: str, shown: str | bool = False, **more: Any
 ) -> inspect.Parameter:
-    """A row of a table of options: its name in the dictionary, what it holds, and how it is shown."""
+    """A row of a table of options: its name in the dictionary, its type, and its typer option."""
     made = typer.Option(flag, help=help, show_default=shown, **more)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
@@ -241,7 +241,7 @@ DATA = (
     _data("target", str | None, None, "--target", "Tables: the column of classes, or of numbers with --threshold.", "found"),
     _data(
         "accept", str | None, None, "--accept",
-        "The class to reach, by its value or name; needed where there are more than two. With --threshold: higher or lower.",
+        "The class to reach, by its value or name; required for more than two classes. With --threshold: higher or lower.",
         "1, or the larger; higher",
     ),
     _data("reject", str | None, None, "--reject", "Archives, PyG files: the only class to leave.", "all others"),
@@ -250,16 +250,16 @@ DATA = (
         "Archives, PyG files: a node attribute to cut into ranges, as NAME=4, once per attribute; 4 alone cuts every one.",
         "attributes are left out",
     ),
-    _data("threshold", float | None, None, "--threshold", "Tables, archives of numbers: makes classes of them, high from here on."),
-    _data("raise_by", float | None, None, "--raise", "Tables: keep the numbers, which are to rise by at least this."),
-    _data("lower_by", float | None, None, "--lower", "Tables: keep the numbers, which are to fall by at least this."),
-    _data("to", float | None, None, "--to", "Tables: keep the numbers, which are to reach this; with --accept lower, from above."),
+    _data("threshold", float | None, None, "--threshold", "Tables, archives of numbers: turn numbers into classes, high from X on."),
+    _data("raise_by", float | None, None, "--raise", "Tables: keep the numbers; the goal is a rise of at least X."),
+    _data("lower_by", float | None, None, "--lower", "Tables: keep the numbers; the goal is a fall of at least X."),
+    _data("to", float | None, None, "--to", "Tables: keep the numbers; the goal is at least X, or with --accept lower at most X."),
     _data("id_column", str | None, None, "--id-column", "Tables: the column that names molecules.", "found by name"),
-    _data("class_names", str | None, None, "--class-names", "Tables: what reject and accept mean: toxic,harmless."),
+    _data("class_names", str | None, None, "--class-names", "Tables: names of reject and accept: toxic,harmless."),
     _data("skip_bad", bool, False, "--skip-bad", "Tables: leave out rows that cannot be read."),
     _data(
         "standardise", bool, True, "--standardise/--as-written",
-        "Tables: keep the largest fragment, neutralise it, and merge what is then the same.", True,
+        "Tables: keep the largest fragment, neutralise it, and merge molecules that become equal.", True,
     ),
 )  # fmt: skip
 
@@ -268,7 +268,7 @@ _LONGEST_COUNT = 4  # digits
 
 @dataclass(frozen=True)
 class Data:
-    """The data of a command, and how it is read: the options of `DATA`."""
+    """The dataset of a command, and the options of `DATA` it was read with."""
 
     dataset: Dataset
     reading: dict[str, Any]
@@ -276,14 +276,14 @@ class Data:
 
     @property
     def theta(self) -> float:
-        """The default `θ` on it."""
+        """The default `θ` on the dataset."""
         from comrecgc.data import paper_theta
 
         return paper_theta(self.dataset)
 
 
 def read_data(data: Data, *, need_classes: bool = True, label_names: Sequence[str] | None = None) -> GraphDataset:
-    """The data that `--dataset` names, read as the options say; what reading did to it goes to stderr."""
+    """Load the data that `--dataset` names, with its options; notes on repairs go to stderr."""
     from comrecgc.data import GraphReading, TableReading, is_table, load_dataset
 
     given = dict(data.reading)
@@ -309,7 +309,7 @@ def read_data(data: Data, *, need_classes: bool = True, label_names: Sequence[st
 
 
 def _parse_bins(texts: Sequence[str]) -> dict[str, int]:
-    """Attributes and numbers of ranges, from NAME=4; 4 alone is for all."""
+    """Parse NAME=4 into attribute and number of ranges; 4 alone means all attributes."""
     parsed = {}
     for text in texts:
         name, _, count = text.rpartition("=") if "=" in text else ("all", "=", text)
@@ -337,7 +337,7 @@ def root(
 
 
 def main() -> None:
-    """Run the command line; a terminal that lacks a sign, such as θ, shows another in its place."""
+    """Run the command line; signs that the terminal cannot show, such as θ, are replaced."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -347,7 +347,7 @@ def main() -> None:
 
 @functools.cache
 def _hear_interrupts() -> None:
-    """Let a thread wait for Ctrl-C, and tell the main one by another signal: rdkit takes the handler of SIGINT for itself while it matches, and forgets it."""
+    """Let a thread wait for Ctrl-C and pass it to the main thread by another signal, since rdkit replaces the handler of SIGINT while it matches and loses the signal."""
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
         return
     signal.signal(signal.SIGUSR1, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""`comrecgc explain` and `comrecgc demo`: a dataset and perhaps models in, a run folder out; and what a command prints when it is done.
+"""`comrecgc explain` and `comrecgc demo`, from a dataset and optional models to a run folder; and the summaries that commands print.
 
 The options of `explain` are generated from the algorithms: their fields, help texts and defaults.
 """
@@ -34,11 +34,11 @@ _KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "tuple": lis
 
 @cli.app.command("explain", add_help_option=False)
 def _listed() -> None:
-    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once."""
+    """Find the common recourses of a classifier on a dataset; missing models are trained once and kept."""
 
 
 def explain_command() -> Any:
-    """The command as typer builds it."""
+    """Build the typer command."""
     built = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     built.command("explain", cls=_ExplainCommand)(full_explain())
     return typer.main.get_command(built)
@@ -74,7 +74,7 @@ def full_explain() -> Callable[..., None]:
 
 
 def algorithm_options() -> list[inspect.Parameter]:
-    """An option for every field of an algorithm; one that several share is one option, and its help says whose it is."""
+    """An option for every field of an algorithm; fields of several algorithms share one option, whose help names them."""
     from comrecgc.algorithms.base import options_of
     from comrecgc.algorithms.registry import ALGORITHMS
 
@@ -111,7 +111,7 @@ def _option(name: str) -> inspect.Parameter:
 
 
 def _by_value(texts: dict[str, str], everyone: int) -> str:
-    """Texts of several algorithms: those of a few are named, and a shared one stands alone."""
+    """Combine texts of several algorithms: differing texts are followed by names of algorithms."""
     groups: dict[str, list[str]] = {}
     for key, text in texts.items():
         groups.setdefault(text, []).append(key)
@@ -129,11 +129,11 @@ def _shown(value: Any) -> str:
 
 
 ASKED = (
-    cli.option("algorithm", str, "rules", "--algorithm", "How recourses are found; NAME --help shows its options.", True, metavar="NAME", is_eager=True),
+    cli.option("algorithm", str, "rules", "--algorithm", "Algorithm that finds recourses; NAME --help shows its options.", True, metavar="NAME", is_eager=True),
     cli.option("theta", float | None, None, "--theta", "θ: largest normalised distance of a counterfactual.", "0.1; proteins 0.15"),
-    cli.option("recourses", int | None, None, "--recourses", "R: recourses to find, at most.", "10 rules, 100 vectors", min=1),
+    cli.option("recourses", int | None, None, "--recourses", "R: most recourses to find.", "10 rules, 100 vectors", min=1),
 )  # fmt: skip
-"""What is asked of an algorithm."""
+"""Options of every algorithm."""
 
 _trust = partial(cli.option, rich_help_panel="Trust")
 TRUST = (
@@ -142,14 +142,14 @@ TRUST = (
         "trained for rules, and where changes are confirmed",
     ),
     _trust("no_panel", bool, False, "--no-panel", "Ask no other classifiers."),
-    _trust("jury", list[Path] | None, None, "--jury", "A classifier that reports on results beside the jury and chooses nothing, once per file."),
+    _trust("jury", list[Path] | None, None, "--jury", "A classifier that reports on results beside the jury without choosing, once per file."),
     _trust("no_jury", bool, False, "--no-jury", "Ask no models of other kinds; rules are chosen for coverage."),
     _trust(
         "agree", list[Path] | None, None, "--agree",
-        "A classifier that is explained at the same time, once per file: all must reject an input and accept its counterfactual.",
+        "A further classifier to explain together, once per file: all must reject an input and accept its counterfactual.",
     ),
 )  # fmt: skip
-"""Other models that are asked."""
+"""Options for other models."""
 
 
 def explain(
@@ -163,7 +163,7 @@ def explain(
     output: cli.Output,
     scale: cli.Scale,
 ) -> None:
-    """Find the common recourses of a classifier on a dataset; models that are not given are trained, once.
+    """Find the common recourses of a classifier on a dataset; missing models are trained once and kept.
 
     Algorithms: ALGORITHMS. Exit code 3: the time budget ended the search before anything was found.
     """
@@ -177,9 +177,9 @@ def explain(
         if trust[name] and trust[f"no_{name}"]:
             raise InputError(f"--{name} and --no-{name} cannot both be given")
     if agree and (panel or trust["no_panel"]):
-        raise InputError("--agree takes the place of --panel: they cannot both be given")
+        raise InputError("--agree replaces --panel: they cannot both be given")
     if agree and options["changes"] not in (None, "confirmed"):
-        raise InputError(f"--agree asks for --changes confirmed (got {options['changes']})")
+        raise InputError(f"--agree needs --changes confirmed (got {options['changes']})")
     chosen, dataset = chosen_algorithm(asked["algorithm"], options), data.dataset
     with bars() as bar:
         compilation = Compilation.start() if chosen.recourse == "rules" else None
@@ -210,7 +210,7 @@ def explain(
 
 
 def _known_atoms(classifier: Path | None, dataset: str) -> Sequence[str] | None:
-    """The atoms that a classifier of a table knows: a table of some of its molecules may lack some, and count others more often."""
+    """The atoms that the classifier of a table knows, since a table of some of its molecules can lack some or order them differently."""
     from comrecgc.data import is_table
     from comrecgc.models import load_classifier
 
@@ -221,7 +221,7 @@ def _known_atoms(classifier: Path | None, dataset: str) -> Sequence[str] | None:
 
 
 def chosen_algorithm(name: str, options: dict[str, Any]) -> Any:
-    """The algorithm with the options that were given, which must be its own."""
+    """The algorithm with the given options, which must be its own."""
     from comrecgc.algorithms.registry import algorithm_of, owners_of
 
     given = {option: value for option, value in options.items() if value not in (None, [])}
@@ -244,7 +244,7 @@ def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="Where models and report go.")] = Path("comrecgc-demo"),
     seed: cli.Seed = 0,
 ) -> None:
-    """The whole pipeline on built-in molecules, in about a minute; ends with the path of a report."""
+    """Run the whole pipeline on built-in molecules, in about a minute; ends with the path of a report."""
     run_demo(out_folder, seed)
 
 
@@ -252,7 +252,7 @@ UNWANTED = (
     "[NX3;!$(N=O)]-[NX3]", "[NX3;!$([N+])]-[OX2]", "[#7]-[F,Cl,Br,I]", "[#8]-[F,Cl,Br,I]", "[OX2]-[OX2]", "C=[CX2]=*", "[NX2]=[NX2]", "C1CN1",
     "[NX3]C(=O)[OX2;H1]",
 )  # fmt: skip
-"""What the demo does not offer in the place of a toxic group: hydrazines, hydroxylamines, halogens on nitrogen or oxygen, peroxides, cumulenes, azo groups,
+"""Groups that the demo does not offer in place of a toxic one: hydrazines, hydroxylamines, halogens on nitrogen or oxygen, peroxides, cumulenes, azo groups,
 aziridines and carbamic acids."""
 
 
@@ -312,7 +312,7 @@ _RULES_SHOWN = 10
 
 
 def print_summary(explanation: Explanation, folder: Path | None) -> None:
-    """Figures of a run, its first recourses, and where its report is."""
+    """Print the figures of a run, its first recourses, and the path of its report."""
     from comrecgc.runs import REPORT
 
     print_recourses(explanation, *rule_figures(explanation))
@@ -323,7 +323,7 @@ def print_summary(explanation: Explanation, folder: Path | None) -> None:
 
 
 def print_recourses(explanation: Explanation, *figures: str) -> None:
-    """Warnings, the coverage and further figures, the first recourses, and how many inputs are not covered, by reason."""
+    """Print warnings, the coverage and further figures, the first recourses, and counts of inputs not covered, by reason."""
     for warning in explanation.warnings:
         err.print(f"warning: {warning}", markup=False, soft_wrap=True)
     for line in (headline(explanation), *figures):
@@ -337,18 +337,18 @@ def print_recourses(explanation: Explanation, *figures: str) -> None:
 
 
 def _next_commands(explanation: Explanation, folder: str) -> list[tuple[str, str]]:
-    """Two commands that go on from a finished run, with what they are for."""
+    """Two commands that go on from a finished run, with their purpose."""
     if not explanation.recourses:
         return []
-    check = (f"comrecgc evaluate {folder} --evidence", "recompute every figure, and ask whether to believe it")
+    check = (f"comrecgc evaluate {folder} --evidence", "recompute every figure and gather evidence")
     other = (f"comrecgc apply --run {folder} --dataset NEW", "the same recourses on unseen graphs")
     if explanation.recourse == "rules":
-        other = (f"comrecgc choose {folder} --min-success 0.8", "choose again under other wishes, without a search")
+        other = (f"comrecgc choose {folder} --min-success 0.8", "choose again under other conditions, without a search")
     return [other, check]
 
 
 def print_figures(figures: Sequence[Figure]) -> None:
-    """Figures of a run that differ when recomputed, and how many are the same."""
+    """Print the figures that differ when recomputed, and how many are equal."""
     comparable = [figure for figure in figures if None not in (figure.stored, figure.recomputed)]
     different = [figure for figure in comparable if not figure.agrees]
     if different:
@@ -375,11 +375,13 @@ def headline(explanation: Explanation) -> str:
     said = f"1 {what} {covers}s" if num == 1 else f"{num} {what}s {covers}"
     goal = explanation.schema.class_names[1]
     aim = "" if goal == "accept" else f" to reach {goal}"
-    return f"{explanation.schema.dataset}{aim and ','}{aim}: {said} {_reach(explanation)} ({limits}, {explanation.changes} changes)"
+    likely = f", results at least {least:.0%} likely true" if (least := explanation.least_truth) else ""
+    reach = f"{_reach(explanation)} ({limits}, {explanation.changes} changes{likely})"
+    return f"{explanation.schema.dataset}{aim and ','}{aim}: {said} {reach}"
 
 
 def _reach(explanation: Explanation) -> str:
-    """The share covered: of all graphs, where those shown are a sample."""
+    """The share covered, of all graphs if the run shows a sample."""
     shown = f"{explanation.coverage:.1%} of {len(explanation.inputs)} rejected graphs"
     late = explanation.metrics.get("num_out_of_time")
     if isinstance(late, int):
@@ -393,7 +395,7 @@ def _reach(explanation: Explanation) -> str:
 
 
 def rule_figures(explanation: Explanation) -> list[str]:
-    """What else is to be said of rules: held out, confirmed, and how much better a choice could be."""
+    """Further figures of rules: held out, confirmed, and the bound on any choice."""
     several = explanation.facts.facts.get("agree") is True
     texts = {
         "expected_true": "{:.0%} of the results are expected to come true",
@@ -409,7 +411,7 @@ def rule_figures(explanation: Explanation) -> list[str]:
 
 
 def _rule_table(explanation: Explanation) -> Table:
-    """Each rule in words, and below it how often it works: sentences, which wrap better than narrow columns."""
+    """Table of rules in words, each above its figures in a sentence, which wraps better than narrow columns."""
     table = Table.grid(padding=(0, 1, 0, 0))
     shown = zip(explanation.recourses[:_RULES_SHOWN], explanation.coverage_curve, strict=False)
     for place, (recourse, coverage) in enumerate(shown):
@@ -430,11 +432,13 @@ def _rule_facts(recourse: CommonRecourse, coverage: float) -> str:
     if total := places.get("places"):
         often += f" at the best place; {places['accepted'] / total:.0%} of the places{position_words(places)}"
     if places.get("too_far"):
-        often += f"; {places['too_far']} too small within θ"
+        often += f"; {places['too_far']} graphs too small for it within θ"
     facts = [
         often if known.get("applicable", 1) else "cannot be carried out on any of them",
         f"cost {known.get('cost', recourse.median_edits or 0):g}",
     ]
+    if known.get("likely_true") is not None:
+        facts.append(f"likely true for {known['likely_true']}")
     if known.get("expected_true") is not None:
         facts.append(f"expected to come true {known['expected_true']:.0%}")
     elif known.get("confirmed") is not None and known.get("accepted"):
@@ -478,7 +482,7 @@ _COLUMNS = {
 
 
 def print_evidence(evidence: Evidence) -> None:
-    """The evidence on a run."""
+    """Print the evidence on a run."""
     out.print(f"\nCan I trust this? {evidence.sentence}", markup=False, soft_wrap=True)
     for note in evidence.notes:
         out.print(note, markup=False, soft_wrap=True)
@@ -498,7 +502,7 @@ def print_evidence(evidence: Evidence) -> None:
 
 
 def _models(evidence: Evidence) -> Table:
-    """What each other model and each architecture says of all recourses."""
+    """Print the answers of each other model and architecture on all recourses."""
     names = ("other model", "took part in the choice", "recourses that work there")
     table = Table(*names, "inputs it rejects too and that are turned")
     for row in (*evidence.models, *(row for row in evidence.architectures if row.models > 1)):

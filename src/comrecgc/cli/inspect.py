@@ -16,10 +16,10 @@ from comrecgc.run import RunContext, bars, check_writable, out, write_text
 
 _RUN = "as in the run"
 LIMITS = (
-    cli.option("num_recourses", int | None, None, "--recourses", "R: rules to choose, at most.", _RUN, min=1),
+    cli.option("num_recourses", int | None, None, "--recourses", "R: most rules to choose.", _RUN, min=1),
     cli.option(
         "min_success", float | None, None, "--min-success",
-        "Least share of the graphs a rule can be carried out on that it turns.", _RUN,
+        "Least success of a rule: of the graphs it can be carried out on, the share that it turns.", _RUN,
     ),
     cli.option("min_support", int | None, None, "--min-support", "Fewest graphs that a rule turns.", _RUN, min=1),
     cli.option("max_cost", int | None, None, "--max-cost", "Most elements that a rule changes.", _RUN, min=1),
@@ -27,7 +27,7 @@ LIMITS = (
     cli.option("forbidden_labels", list[str] | None, None, "--forbid-label", "A node label that rules must not add, once per label."),
     cli.option(
         "forbidden_groups", list[str] | None, None, "--forbid-group",
-        "A group that rules must not attach, by its name or formula, once per group; one that is left when atoms go is not attached.",
+        "A group that rules must not attach, by its name or formula, once per group; a group that remains after atoms are removed does not count.",
     ),
     cli.option(
         "forbidden_kinds", list[str] | None, None, "--forbid-kind",
@@ -36,7 +36,7 @@ LIMITS = (
     cli.option("protected_labels", list[str] | None, None, "--protect-label", "A node label that rules must not remove or relabel, once per label."),
     cli.option(
         "radii", list[int] | None, None, "--radius",
-        "How far the surroundings reach that a rule asks for, once per radius: 0 what changes, 1 its neighbours, 2 theirs.", "all", min=0, max=2,
+        "Radius of a rule's context, once per radius: 0 the change and its anchor, 1 with the anchor's neighbours, 2 with theirs.", "all", min=0, max=2,
     ),
     cli.option("confirmed", bool | None, None, "--confirmed", "Count only results that most of the panel accept."),
     cli.option(
@@ -44,7 +44,7 @@ LIMITS = (
         "Count only results that models of other kinds expect to come true at least this likely; 0 counts all that this model accepts.", _RUN,
     ),
 )  # fmt: skip
-"""Wishes for a choice of rules, by their names in `Explanation.choose`."""
+"""Conditions on chosen rules, by their names in `Explanation.choose`."""
 
 
 @cli.command(limits=LIMITS)
@@ -56,7 +56,7 @@ def choose(
     ] = None,
     overwrite: cli.Overwrite = False,
 ) -> None:
-    """Choose again from the rules of a finished run, under other wishes; nothing is searched."""
+    """Choose again from the rules of a finished run, under other conditions, without a search."""
     from comrecgc.runs import open_run
 
     explain.print_summary(open_run(folder).choose(output, overwrite=overwrite, **limits), output)
@@ -79,7 +79,7 @@ def apply(
     jobs: cli.Jobs = None,
     time_budget: cli.TimeBudget = None,
 ) -> None:
-    """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or why there is none."""
+    """Use the recourses of a run on unseen graphs: a checked counterfactual for each reject, or the reason why there is none."""
     from comrecgc.explanation import csv_text, molecule_rows
     from comrecgc.molecules import are_types
     from comrecgc.runs import open_run
@@ -116,7 +116,7 @@ def evaluate(
         bool,
         typer.Option(
             "--evidence",
-            help="Also ask whether to believe it: other models, matched pairs, unseen graphs, controls, a verdict on each recourse.",
+            help="Also gather evidence for and against the recourses: other models, matched pairs, unseen graphs, controls, a verdict on each recourse.",
         ),
     ] = False,
     dataset: Annotated[
@@ -127,7 +127,11 @@ def evaluate(
         ),
     ] = None,
     no_controls: Annotated[
-        bool, typer.Option("--no-controls", help="With --evidence: explain no classifiers that know nothing.")
+        bool,
+        typer.Option(
+            "--no-controls",
+            help="With --evidence: leave out the controls, uninformed classifiers that take most of the time.",
+        ),
     ] = False,
     jobs: cli.Jobs = None,
     cluster: cli.Cluster = None,
@@ -194,8 +198,7 @@ def report(
 def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Two or more run folders.")],
     name: Annotated[
-        list[str] | None,
-        typer.Option(help="What a run is called, once per run.", show_default="the names of the folders"),
+        list[str] | None, typer.Option(help="Name of a run, once per run.", show_default="the names of the folders")
     ] = None,
     output: Annotated[
         Path | None,
@@ -205,7 +208,7 @@ def compare(
     ] = None,
     style: Annotated[Literal["md", "csv"], typer.Option("--format", help="What is printed.")] = "md",
 ) -> None:
-    """Compare finished runs on the same graphs: which rules hold for all, which for one, and which graphs each covers."""
+    """Compare finished runs on the same graphs: rules that hold for all or for one, and the graphs that each run covers."""
     from comrecgc.report import compare as compare_explanations
     from comrecgc.runs import open_run
 
@@ -222,6 +225,6 @@ def compare(
 
 
 def _names(folders: list[Path]) -> list[str]:
-    """The names of the folders, or their paths where names are not enough."""
+    """The names of the folders, or their paths if names are ambiguous."""
     names = [folder.resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]

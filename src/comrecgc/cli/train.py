@@ -1,4 +1,4 @@
-"""`comrecgc train …` and `comrecgc reproduce`: what an explanation needs, and what the paper printed."""
+"""`comrecgc train …` and `comrecgc reproduce`: models for an explanation, and the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def train_classifier_command(
         int, typer.Option(min=0, help="Stop after so many epochs without progress; 0 never does.")
     ] = 200,
     balanced: Annotated[
-        bool, typer.Option("--balanced", help="Let both classes count the same, however many graphs they have.")
+        bool, typer.Option("--balanced", help="Give both classes the same weight, whatever their sizes.")
     ] = False,
     seed: cli.Seed = 0,
 ) -> None:
@@ -83,9 +83,9 @@ def train_embedder_command(
 REPRODUCTION = (
     cli.option("listed", bool, False, "--list", "Name every table and figure, and stop."),
     cli.option("scale", str, "quick", "--scale", "quick (few graphs, short walks) or full (as in the paper).", True),
-    cli.option("seeds", int | None, None, "--seeds", "Seeds of all that is random; one where so many take more than an hour of one processor.", "quick 1, full 3", min=1),
+    cli.option("seeds", int | None, None, "--seeds", "Number of seeds; one if all would take more than an hour of one processor.", "quick 1, full 3", min=1),
     cli.option("computed", bool, False, "--computed", 'Compute nothing: tables of the cells in --out, the others "not run".'),
-    cli.option("folder", Path, Path("comrecgc-reproduction"), "--out", "Gets tables, figures, models and cells.", True),
+    cli.option("folder", Path, Path("comrecgc-reproduction"), "--out", "Folder for tables, figures, models and cells.", True),
     cli.option(
         "checkpoints", Path | None, None, "--checkpoints",
         "Folder with released models, NAME/classifier.pth and NAME/greed.pt; others are trained.",

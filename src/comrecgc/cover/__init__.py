@@ -1,4 +1,4 @@
-"""Greedy and exact maximum cover, bounds; clusters and Δ-balls; FCR and FC."""
+"""Maximum cover, greedy, exact and with bounds; clusters and Δ-balls; FCR and FC."""
 
 from comrecgc.cover.balls import BallCover, covered_inputs
 from comrecgc.cover.clusters import (

@@ -62,7 +62,7 @@ class BallCover:
         *,
         previous: FloatArray | None = None,
     ) -> FloatArray:
-        """The same from vectors `[n, d]` and their inputs, which do not fall, `[n]`."""
+        """The same from vectors `[n, d]` and their inputs in non-decreasing order, `[n]`."""
         if not len(vectors):
             return np.zeros((0, vectors.shape[1]), dtype=np.float32)
         rows = spread_evenly(owners, self.max_vectors, rng)
@@ -81,7 +81,7 @@ class BallCover:
 
 
 class _Problem:
-    """One cover being sought: the vectors, the seeds and what is within reach of them."""
+    """State of one search for a cover: the vectors, the seeds and the vectors within reach of each."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class _Problem:
         )
 
     def greedy(self, first: FloatArray) -> FloatArray:
-        """After the first ones, one centre after the other, each covering the most of what is left."""
+        """Add centres after the given ones, each covering the most uncovered inputs."""
         covered: BoolArray = np.asarray(self.covers(first).any(axis=0))
         centres = list(first)
         while len(centres) < self.config.num_recourses:
@@ -115,7 +115,7 @@ class _Problem:
         return np.stack(centres) if centres else first
 
     def useful(self, known: FloatArray) -> FloatArray:
-        """The known centres that cover something new, most useful first, long enough and not too many."""
+        """The given centres that cover something new and are long enough, most useful first, at most `num_recourses`."""
         known = lengthen(known, self.least_norm)
         return np.asarray(known[greedy_cover(self.covers(known), self.config.num_recourses).order])
 
@@ -126,7 +126,7 @@ class _Problem:
         return centres
 
     def exchange(self, centres: FloatArray) -> FloatArray:
-        """Seek every centre again, the least useful first, against what the others leave; keep what covers more."""
+        """Search for every centre again, the least useful first, against the inputs that the others leave; keep improvements."""
         centres = centres.copy()
         covers = self.covers(centres)
         counts = covers.sum(axis=0)
@@ -141,7 +141,7 @@ class _Problem:
         return centres
 
     def in_order(self, centres: FloatArray) -> FloatArray:
-        """The centres in greedy order, each as short as the inputs it is the first to cover allow."""
+        """The centres in greedy order, each shortened as far as it still covers its own inputs."""
         covers = self.covers(centres)
         covered = np.zeros(self.num_inputs, dtype=np.bool_)
         order = greedy_cover(covers, len(centres)).order
@@ -156,7 +156,7 @@ class _Problem:
         return np.asarray(shorter[greedy_cover(self.covers(shorter), len(shorter)).order])
 
     def best_centre(self, wanted: BoolArray, also: FloatArray | None = None) -> tuple[FloatArray, int]:
-        """The centre found to cover the most wanted inputs, and how many."""
+        """The centre found that covers the most wanted inputs, and their number."""
         unwanted = to_bits(~wanted[None, :])[0]
         promise = _gains(self.promise, unwanted)
         starts = self.seeds[np.argsort(-promise, kind="stable")[: self.config.num_starts]]
@@ -172,7 +172,7 @@ class _Problem:
         return centres[best], int(gains[best])
 
     def num_covered(self, centres: FloatArray) -> int:
-        """How many inputs the centres cover together."""
+        """Number of inputs that the centres cover together."""
         return int(self.covers(centres).any(axis=0).sum())
 
     def covers(self, centres: FloatArray) -> BoolArray:
@@ -181,7 +181,7 @@ class _Problem:
 
 
 def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> LongArray:
-    """At most `most` rows: half uniformly, for there are many where recourses are shared, half from all inputs alike."""
+    """At most `most` rows: half drawn uniformly, so that shared recourses come up often, half spread evenly over the inputs."""
     if len(owners) <= most:
         return np.arange(len(owners))
     anywhere = rng.choice(len(owners), most // 2, replace=False)
@@ -189,7 +189,7 @@ def _draw_seeds(owners: Owners, most: int, rng: np.random.Generator) -> LongArra
 
 
 def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.random.Generator) -> LongArray:
-    """At most `most` rows, in order: of every owner as many as of any other, as far as it has them; owners do not fall, `[n]`."""
+    """At most `most` increasing rows, equally many of every owner if it has that many; `owners` `[n]` are in non-decreasing order."""
     if len(owners) <= most:
         return np.arange(len(owners))
     shuffled = rng.permutation(len(owners))
@@ -202,7 +202,7 @@ def spread_evenly(owners: npt.NDArray[np.integer[Any]], most: int, rng: np.rando
 
 
 def _gains(sets: BitArray, covered: BitArray) -> LongArray:
-    """How many inputs each set has that are not covered, `[m]`."""
+    """Number of uncovered inputs in each set, `[m]`."""
     return np.asarray(np.bitwise_count(sets & ~covered).sum(axis=1, dtype=np.int64))
 
 
@@ -247,7 +247,7 @@ def refine_centres(
     reach: float,
     least_norm: float = 0.0,
 ) -> tuple[FloatArray, LongArray]:
-    """Let every start drift to where its ball holds the most wanted inputs; the best centre seen and how many it holds.
+    """Let every start drift to where its ball holds the most wanted inputs; returns the best centre seen and its number of inputs.
 
     Only vectors near the start are looked at, so a ball may hold more than is counted, never fewer. The radius shrinks from `reach` times
     `delta`; centres are kept at least `least_norm` long.
@@ -274,7 +274,7 @@ def refine_centres(
 
 
 def lengthen(centres: FloatArray, least_norm: float) -> FloatArray:
-    """The centres, those shorter than `least_norm` drawn out to that length; a zero goes along the first axis."""
+    """The centres, those shorter than `least_norm` stretched to that length; a zero becomes a vector along the first axis."""
     longer = centres.copy()
     vector_kernels.lengthen(longer, np.float32(least_norm))
     return longer

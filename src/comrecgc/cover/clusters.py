@@ -50,7 +50,7 @@ class RecourseClustering:
     num_threads: int = 1  # threads; the result does not depend on it
 
     def run(self, pairs: RecoursePairs) -> Cover:
-        """The chosen centroids and what they cover among all pairs; fewer than `R` where no more is gained."""
+        """The chosen centroids and the pairs they cover; fewer than `R` if no more coverage is gained."""
         return cover_of(pairs, self.centres(pairs), self.delta)
 
     def centres(self, pairs: RecoursePairs) -> FloatArray:
@@ -97,9 +97,9 @@ def _reached(vectors: FloatArray, inputs: IntArray, centroids: FloatArray, delta
 def dbscan(vectors: FloatArray, eps: float, min_samples: int = 3, *, num_threads: int = 1) -> Labels:
     """DBSCAN (Ester et al., 1996), exact, for millions of vectors: the cluster of each, -1 for noise.
 
-    The labels are those of scikit-learn's DBSCAN, whatever the number of threads. Lists of neighbours are never stored: a vector is looked at
-    until it is known to be core; only one that is not has all its neighbours noted, fewer than `min_samples`. Clusters are numbered by
-    their lowest core vector; a border vector within reach of several belongs to the first.
+    The labels equal those of scikit-learn's DBSCAN, for any number of threads. Lists of neighbours are never stored: the neighbours of a vector are
+    counted until it is known to be core; only others, with fewer than `min_samples`, have their neighbours recorded. Clusters are numbered by their
+    lowest core vector; a border vector within reach of several belongs to the first.
     """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if not len(vectors):
@@ -136,9 +136,9 @@ def _neighbours(vectors: FloatArray, eps: float, min_samples: int, num_threads: 
 def _components(cores: FloatArray, eps: float, found: Indices) -> Labels:
     """Groups of core vectors joined by steps of at most `eps`, numbered by their lowest member.
 
-    Neighbours known before (`found`, -1 for none) and cells that lie side by side are joined first. That leaves one large group and
-    many small ones, or small ones alone. Two vectors of one group need not be compared. So those beside the large group are compared
-    with it, and then those still beside it with all that were.
+    Neighbours known before (`found`, -1 for none) and adjacent cells are joined first. That leaves one large group and many small ones, or small ones
+    only. Two vectors of one group need not be compared. So vectors outside the large group are compared with it, then those still outside with all
+    that were.
     """
     everyone = np.arange(len(cores))
     parents = everyone.copy()
@@ -190,7 +190,7 @@ def _products(
 class Cells:
     """Vectors in cells of nearby ones, with boxes around them in their leading principal components.
 
-    Projection on orthonormal axes never makes a distance longer, so what is too far apart in a few components is too far apart.
+    Projection on orthonormal axes never lengthens a distance, so vectors too far apart in a few components are too far apart.
     """
 
     order: Indices  # the vectors, cell by cell, `[n]`
@@ -213,7 +213,7 @@ class Cells:
         return np.concatenate([np.zeros(0, np.int64), *(self.members(cell) for cell in cells.tolist())])
 
     def near(self, others: Cells, cell: int, radius: float) -> Iterator[Indices]:
-        """Vectors that may lie within the radius of those in a cell of others along the same axes, in blocks, the nearest first."""
+        """Vectors that may lie within the radius of those in a cell of `others`, projected on the same axes, in blocks, the nearest first."""
         low, high = others.low[cell], others.high[cell]
         reach = ((radius + self.rounding + others.rounding) * (1 + 1e-5)) ** 2
         gaps = np.maximum(np.maximum(self.low - high, low - self.high), 0)
@@ -230,7 +230,7 @@ class Cells:
 def build_cells(vectors: FloatArray, components: FloatArray | None = None) -> Cells:
     """Cells of some vectors `[n, d]`, at least one, halved along the component of widest spread until they are small.
 
-    Cells that are to be compared have the same components.
+    Cells that are compared with each other need the same components.
     """
     if components is None:
         components = _principal_components(vectors)
@@ -256,7 +256,7 @@ def _principal_components(vectors: FloatArray) -> FloatArray:
 
 
 def _split(order: Indices, sketch: FloatArray, middle: int) -> None:
-    """Reorder in place so that the first `middle` are the lower half along the component of widest spread."""
+    """Reorder in place so that the first `middle` vectors are the lower half along the component of widest spread."""
     sample = order[:: max(1, len(order) // _SPREAD_SAMPLE)]
     column = sketch[np.argmax(sketch[:, sample].std(axis=1))]
     order[:] = order[np.argpartition(column[order], middle)]
@@ -288,14 +288,14 @@ class PublishedRecourses:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedClustering(RecourseClustering):
-    """Clusters as the published code chooses them; options as of `RecourseClustering`."""
+    """Clusters as the published code chooses them; options as for `RecourseClustering`."""
 
     def centres(self, pairs: RecoursePairs) -> FloatArray:
         """The chosen centroids, in order, `[≤R, d]`."""
         return self.choose(pairs).centres
 
     def choose(self, pairs: RecoursePairs) -> PublishedRecourses:
-        """The chosen clusters and what each gains."""
+        """The chosen clusters and the gain of each."""
         rows = self._rows(len(pairs))
         vectors, inputs = pairs.vectors(rows), pairs.inputs[rows]
         labels = dbscan(vectors, self.delta, self.min_samples, num_threads=self.num_threads)
@@ -327,7 +327,7 @@ _CELLS = 1 << 23  # distances held at once
 def nearest_counterfactuals(pairs: RecoursePairs, num_counterfactuals: int | None = None) -> IntArray:
     """The candidates that are nearest to some input (Algorithm 3, line 3), in increasing order.
 
-    Of more than `T`, by default one per input as in the paper, those nearest to the most inputs stay, then those nearest to theirs.
+    If there are more than `T`, by default one per input as in the paper, those nearest to the most inputs stay; ties go to the smallest distance.
     """
     order = np.lexsort((pairs.candidates, pairs.norms, pairs.inputs))
     first = order[np.unique(pairs.inputs[order], return_index=True)[1]]  # the nearest pair of each input
@@ -346,10 +346,10 @@ def nearest_of_all(
     *,
     rng: np.random.Generator | None = None,
 ) -> IntArray:
-    """The candidates that are nearest to some input, however far that is, in increasing order; ties go to the lowest.
+    """The candidates that are nearest to some input, at any distance, in increasing order; ties go to the lowest index.
 
-    `rng` changes the last bits of every `z(H)`, as a GPU does from pass to pass: of copies of a graph one is then the nearest to some inputs
-    and one to others.
+    `rng` perturbs the last bits of every `z(H)`, as a GPU does from pass to pass, so that different copies of a graph are the nearest to different
+    inputs.
     """
     if not len(candidate_embeddings):
         return np.zeros(0, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Maximum coverage (section 2.2): greedy, within 1 − 1/e of the best and usually proven closer by its own gains, or to optimality (HiGHS)."""
+"""Maximum coverage (section 2.2): greedy, within 1 − 1/e of the best and usually proven closer by its own gains; or exact (HiGHS)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_NODES = 1_000  # of branch and bound
 _ROUNDING = 1e-6  # HiGHS meets its constraints to 1e-7
 
 Incidence = Any
-"""Which items each set has, `[sets, items]`: booleans, dense or a `scipy.sparse` matrix or array."""
+"""Incidence of sets and items, `[sets, items]`: booleans, dense or a `scipy.sparse` matrix or array."""
 
 Weights = npt.NDArray[np.float64]
 
@@ -95,14 +95,14 @@ def greedy_cover(
 
 
 def incidence_of(sets: npt.NDArray[Any], items: npt.NDArray[Any], shape: tuple[int, int]) -> csr_array:
-    """The incidence in which each of these sets has the item beside it, `[sets, items]`."""
+    """The incidence matrix `[sets, items]` from pairs of a set and an item."""
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(sets), dtype=np.bool_), (sets, items)), shape=shape)
 
 
 def with_zero_gains(choice: Choice, num_sets: int, available: int) -> tuple[LongArray, LongArray]:
-    """Order and gains of a choice of at most `num_sets` sets that goes on at no gain, lowest index first, as the published codes do."""
+    """Order and gains of a choice of at most `num_sets` sets that goes on without gain, lowest index first, as the published codes do."""
     rest = np.setdiff1d(np.arange(available), choice.order)[: num_sets - len(choice.order)]
     order = np.concatenate([choice.order, rest]).astype(np.int64)
     return order, np.concatenate([choice.gains, np.zeros(len(rest))]).astype(np.int64)
@@ -134,7 +134,7 @@ def _largest(gains: npt.NDArray[Any], count: int) -> float:
 def _entries(
     indptr: npt.NDArray[Any], indices: npt.NDArray[Any], chosen: npt.NDArray[Any], values: Weights
 ) -> tuple[npt.NDArray[Any], Weights]:
-    """Indices of the chosen columns of a CSC matrix, end to end, and the value of its column beside each."""
+    """Indices of the entries of chosen columns of a CSC matrix, end to end, and the value of the column for each."""
     starts, counts = indptr[chosen], indptr[chosen + 1] - indptr[chosen]
     ends = np.cumsum(counts)
     places = np.arange(ends[-1]) + np.repeat(starts - (ends - counts), counts)
@@ -153,10 +153,10 @@ _AT_ONCE = 64  # sets whose gains are counted together
 def packed_cover(
     bits: Bits, num_sets: int, *, tie_break: Sequence[npt.NDArray[np.generic]] = (), slack: float = 0.0
 ) -> Choice:
-    """What `greedy_cover` chooses, from the items of each set as bits.
+    """The choice of `greedy_cover`, computed from the items of each set as bits.
 
-    Gains only fall (coverage is submodular), so a set whose last known gain is too small to be chosen is not counted again (Minoux's
-    lazy greedy). The bound is made of gains last known, so it may be a little wider.
+    Gains only fall (coverage is submodular), so a set whose last known gain is too small to be chosen is not counted again (Minoux's lazy greedy).
+    The bound uses last known gains, so it may be a little looser.
     """
     preference = np.lexsort(tuple(tie_break)[::-1]) if len(tie_break) else np.arange(len(bits))
     rank = np.argsort(preference)
@@ -189,7 +189,7 @@ def packed_cover(
 
 
 def _gains(bits: Bits, rows: LongArray, left: Bits) -> LongArray:
-    """Items of some sets that are left."""
+    """Number of remaining items in each set."""
     parts = [np.bitwise_count(bits[part] & left).sum(axis=1, dtype=np.int64) for part in _chunks(rows)]
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
@@ -204,7 +204,7 @@ def _chunks(rows: LongArray) -> list[LongArray]:
 def exact_cover(
     incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> LongArray | None:
-    """At most `num_sets` sets that together cover the most, in increasing order; None if not proven within `max_nodes` or too large.
+    """An optimal choice of at most `num_sets` sets, in increasing order; None if not proven within `max_nodes`, or if it is too large.
 
     Arguments are those of `greedy_cover`; equal sets are looked at once.
     """
@@ -218,7 +218,7 @@ def exact_cover(
 def lp_bound(
     incidence: Incidence, num_sets: int, *, weights: npt.ArrayLike | None = None, max_iterations: int = MAX_ITERATIONS
 ) -> float | None:
-    """No `num_sets` sets cover more than this: the linear relaxation, rounded down where items have no weights.
+    """Upper bound on what `num_sets` sets cover: the linear relaxation, rounded down if items have no weights.
 
     Arguments are those of `greedy_cover`; None if the simplex method needs more iterations, or if it is too large.
     """
@@ -269,7 +269,7 @@ def solve_binary(
 def _program(
     sets: csr_array, values: Weights, num_sets: int
 ) -> tuple[csr_array, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Maximum coverage as a program: how far each set is chosen, then how far each item is covered."""
+    """Maximum coverage as a linear program, with a variable per set and one per item."""
     from scipy.sparse import block_array, csr_array, eye_array
 
     # An item is covered only as far as the sets that have it are chosen; the last row counts the sets.

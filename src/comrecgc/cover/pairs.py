@@ -23,7 +23,7 @@ Rows = npt.NDArray[np.integer[Any]] | BoolArray | slice
 def recourse_vectors(
     origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
 ) -> npt.NDArray[Any]:
-    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings: origins, their sizes, ends, their sizes; arguments broadcast."""
+    """`r(G,H) = (z(H)−z(G)) / (|G|+|H|)` in the precision of the embeddings. Arguments are `z(G)`, `|G|`, `z(H)`, `|H|`, and broadcast."""
     steps = ends - origins
     return np.asarray(steps / np.add(sizes, other_sizes, dtype=steps.dtype)[..., None])
 
@@ -31,7 +31,7 @@ def recourse_vectors(
 def normalised_distances(
     origins: npt.NDArray[Any], sizes: npt.ArrayLike, ends: npt.NDArray[Any], other_sizes: npt.ArrayLike
 ) -> npt.NDArray[np.float64]:
-    """`d(G,H) = ‖z(H)−z(G)‖ / (|G|+|H|)`, the length of `r(G,H)`; arguments as of `recourse_vectors`."""
+    """`d(G,H) = ‖z(H)−z(G)‖ / (|G|+|H|)`, the length of `r(G,H)`; arguments as for `recourse_vectors`."""
     return np.asarray(np.linalg.norm(ends - origins, axis=-1) / np.add(sizes, other_sizes))
 
 
@@ -141,7 +141,7 @@ def _pairs_by_block(
 
 
 def _finite(embeddings: npt.ArrayLike, name: str) -> FloatArray:
-    """Embeddings in single precision, which a user's embedder may have made."""
+    """Check that embeddings, perhaps of a user's embedder, are finite; in single precision."""
     array = np.ascontiguousarray(embeddings, dtype=np.float32)
     if not np.isfinite(array).all():
         raise InputError(f"The {name} embeddings must be finite (got {array[~np.isfinite(array)][0]})")
@@ -149,7 +149,7 @@ def _finite(embeddings: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def _joined(blocks: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """The blocks end to end; they are let go, so that only one column is held twice."""
+    """The blocks end to end; each column is freed once joined, so that only one is held twice."""
     joined = np.concatenate([np.zeros(0, dtype=dtype), *blocks])
     blocks.clear()
     return joined
@@ -244,6 +244,7 @@ class Reason(StrEnum):
     NO_COUNTERFACTUAL = "no counterfactual within theta found"
     NO_RECOURSE_NEAR = "no chosen recourse is near"
     BUDGET_EXHAUSTED = "more recourses would cover it"
+    NOT_BELIEVED = "accepted, but other models do not believe the result"
     OUT_OF_TIME = "time ran out before one was found"
     NOWHERE = "no rule can be carried out"
     TOO_FAR = "carried out, too far from the graph"
@@ -292,13 +293,13 @@ def directional_coverage(cover: Cover, delta: float) -> float:
 
 
 def trivial_coverage(pairs: RecoursePairs, delta: float) -> float:
-    """What the recourse "change nothing" covers: inputs with a counterfactual at distance at most Δ."""
+    """Coverage of the recourse "change nothing": inputs with a counterfactual at distance at most Δ."""
     near = pairs.subset(pairs.norms <= delta * (1 + 1e-6))  # norms are rounded; the cover decides
     return coverage(cover_of(near, np.zeros((1, pairs.width), dtype=np.float32), delta))
 
 
 def why_not_covered(cover: Cover, pairs: RecoursePairs, further: Cover | None = None) -> list[Reason | None]:
-    """The reason for each input, `[num_inputs]`; None for those that are covered. `further`: what a larger budget would choose."""
+    """The reason for each input, `[num_inputs]`; None for covered ones. `further` are recourses that a larger budget would choose."""
     reasons = np.full(pairs.num_inputs, Reason.NO_RECOURSE_NEAR, dtype=object)
     if further is not None:
         reasons[further.first >= 0] = Reason.BUDGET_EXHAUSTED

@@ -1,6 +1,6 @@
-"""Labels from numbers: which rows of features are the same label, what the labels are called, and names that are known.
+"""Labels from features: which rows share a label, and the names of labels.
 
-Labels are what rules speak of. They come from columns of categories where there are some, and from clusters of numbers elsewhere.
+Rules are stated in labels. Labels come from columns of categories if there are any, else from clusters of numbers.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from comrecgc.molecules import BOND_NAMES, ELEMENTS
 FloatArray = npt.NDArray[np.float32]
 
 ALL = "all"
-"""The name that means every attribute."""
+"""The name that stands for every attribute."""
 
 MOST_VALUES = 16
-"""A column with more values than this, not all of them whole, holds numbers and no categories."""
+"""A column with more distinct values than this, not all of them integers, holds numbers, not categories."""
 
 _MOST_WHOLE = 256  # values of a column of whole numbers that are categories
 _CLUSTERS = 8  # labels that columns of numbers are grouped into, at most
@@ -34,7 +34,7 @@ _NAMED_COLUMNS = 4  # longest row that is named by its numbers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranges:
-    """One attribute cut into ranges that hold about as many nodes each."""
+    """One attribute cut into ranges of about equally many nodes."""
 
     range_of: LongArray  # range of every node, `[N]`, the lowest first
     names: tuple[str, ...]  # name of each range
@@ -52,7 +52,7 @@ class Ranges:
 
 
 def find_columns(bins: Mapping[str, int], names: Sequence[str], where: str) -> dict[int, int]:
-    """The number of ranges of each column that is to be cut, from those by an attribute's name, its number counted from 1, or `ALL`."""
+    """The number of ranges of each column to cut, from numbers given by attribute name, by position counted from 1, or for `ALL`."""
     found: dict[int, int] = {}
     for wanted, count in bins.items():
         numbers = {str(place + 1): place for place in range(len(names))}
@@ -80,10 +80,10 @@ class Alphabet:
 
     @classmethod
     def of(cls, table: FloatArray, columns: Sequence[int] | None, clusters: int | None, what: str = "x") -> Alphabet:
-        """The labels of a table of features, `[N, width]`, which is called `what`.
+        """The labels of a table of features, `[N, width]`; `what` is its name in errors.
 
-        They are read from all columns, from those of categories where others hold numbers, or from the given ones. Columns of numbers are grouped into so many
-        clusters; None for as many as tell them apart best (8 at most) where nothing else is there, else none.
+        Labels are read from all columns, from those of categories if others hold numbers, or from the given ones. Columns of numbers are grouped into
+        `bins` clusters; with None into the best number (at most 8) if there are no categories, else not at all.
         """
         width = table.shape[1]
         chosen = np.arange(width) if columns is None else np.array(list(columns), np.int64)
@@ -145,7 +145,7 @@ class Alphabet:
         return cls(columns=columns, rows=middle.astype(np.float32), names=tuple(names), unit=unit, notes=(note,))
 
     def labels_of(self, table: FloatArray) -> IntArray:
-        """The label of each row of a table, `[N]`; -1 where there is none."""
+        """The label of each row of a table, `[N]`; -1 for rows without one."""
         rows = np.ascontiguousarray(table[:, self.columns])
         if self.unit is not None:
             from scipy.spatial import cKDTree
@@ -237,7 +237,7 @@ def _columns(columns: LongArray) -> str:
 
 @dataclass(frozen=True)
 class KnownNames:
-    """What the labels of a dataset mean."""
+    """Known meanings of the labels of a dataset."""
 
     nodes: Mapping[int, str]  # name of each column of one-hot node features, or of each value of column 0
     edges: Mapping[int, str]  # the same of edge features
@@ -265,7 +265,7 @@ _FROM_SMILES = KnownNames(  # torch_geometric.utils.from_smiles: atomic numbers,
 
 
 def known_names(name: str, graph: Any) -> KnownNames | None:
-    """What is known of the labels of a PyG dataset, by its name or by how its graphs were made."""
+    """Known meanings of the labels of a PyG dataset, from its name or from the way its graphs were made."""
     if name.lower().startswith("ogbg-mol"):
         return _OGB
     x, bonds = graph.x, graph.edge_attr

@@ -1,7 +1,7 @@
-"""The user's own tensors: what a model sees of a changed graph is gathered from them.
+"""The user's own tensors, from which the model's input for a changed graph is gathered.
 
-A node or an edge that a change does not touch keeps its row of every tensor. New and relabelled ones get the row of the medoid of their label, the
-node (or edge) of the data that is nearest to the middle of all that carry it.
+A node or edge that a change does not touch keeps its row of every tensor. New and relabelled ones get the row of the medoid of their label: the node
+(or edge) of the data that is nearest to the mean of all with that label.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ENCODINGS = ("_pe", "pe", "degree", "laplacian", "eig")
 
 @dataclass(frozen=True, eq=False)
 class EdgeRows:
-    """Where the row of an edge is found."""
+    """Index of the tensor rows of edges."""
 
     pairs: LongArray  # the nodes that each row joins, as `first · N + second`, increasing, `[E]`
     rows: LongArray  # the row of each of these pairs, `[E]`
@@ -106,7 +106,7 @@ class Attributes:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of them."""
+        """Notes on the tensors for the reader of a report."""
         notes = [f"{key} was left out: {why}." for key, why in self.left_out.items()]
         stale = [key for key in self.nodes if key != "x" and any(part in key.lower() for part in _ENCODINGS)]
         if stale and self.transform is None:
@@ -153,7 +153,7 @@ class Attributes:
         return data
 
     def transformed(self, data: Data) -> Data:
-        """What the model sees of a graph: its copy after the transform."""
+        """The model's input for a graph: a copy after the transform."""
         if self.transform is None:
             return data
         made = self.transform(copy.copy(data))
@@ -162,7 +162,7 @@ class Attributes:
         return made
 
     def original(self, source: int) -> Data:
-        """One of the user's graphs as the model sees it, with nothing of it held otherwise."""
+        """One of the user's graphs as the model sees it, straight from the data."""
         import torch
 
         data = copy.copy(self.originals[source])
@@ -202,9 +202,9 @@ class Attributes:
 
 
 def medoids(labels: npt.NDArray[Any], rows: npt.NDArray[Any], num_labels: int) -> LongArray:
-    """For each label the row nearest to the middle of those that carry it, in units of each column's spread, `[L]`.
+    """For each label the row nearest to the mean of the rows with that label, in units of each column's spread, `[L]`.
 
-    A label that no row carries gets the row nearest to the middle of all.
+    A label without rows gets the row nearest to the mean of all.
     """
     if not len(rows):
         return np.zeros(0, np.int64)
@@ -224,7 +224,7 @@ def medoids(labels: npt.NDArray[Any], rows: npt.NDArray[Any], num_labels: int) -
 def _tensors(
     originals: Sequence[Data], num_nodes: LongArray
 ) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor], dict[str, str]]:
-    """Tensors of nodes, edges and graphs by their names, and what belongs to neither."""
+    """Tensors of nodes, edges and graphs by name, and entries that belong to none of them."""
     import torch
 
     nodes, edges, graphs, left_out = {}, {}, {}, {}
@@ -260,7 +260,7 @@ def _tensors(
 
 
 def _with_rows(tensors: Mapping[str, Tensor], known: Labelling, name: str) -> dict[str, Tensor]:
-    """The tensors with a row for each label behind; in tensor `name`, labels that nothing carries have the rows that are known."""
+    """The tensors with a row for each label appended; in tensor `name`, labels that do not occur get the known rows."""
     import torch
 
     unused = torch.from_numpy(np.setdiff1d(np.arange(len(known.typical)), known.labels))
@@ -285,7 +285,7 @@ def _with_typical(
 
 
 def _repeat_labels(tensors: Mapping[str, Tensor], labels: IntArray) -> bool:
-    """Whether every row is that of the typical one of its label."""
+    """Whether every row equals the typical row of its label."""
     import torch
 
     count = len(labels)

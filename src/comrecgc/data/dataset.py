@@ -48,7 +48,7 @@ class GraphDataset(Sequence[Graph]):
         notes: One sentence on each way in which reading changed the data (graphs dropped, duplicates merged …).
         names: Name of each graph; empty if they have none.
         stereo: Stereo marks of each molecule (`comrecgc.molecules.stereo_of`), which results keep; empty if there are none.
-        attributes: The graphs' own tensors, where they come from PyG; None where labels are all there is.
+        attributes: The graphs' own tensors if they come from PyG; None if graphs have labels only.
     """
 
     name: str
@@ -109,7 +109,7 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def schema(self) -> Schema:
-        """What labels and classes are called."""
+        """Names of labels and classes."""
         return Schema(self.label_names, self.edge_label_names, self.is_molecular, self.class_names, self.name)
 
     def subset(self, indices: Iterable[int]) -> GraphDataset:
@@ -132,7 +132,7 @@ class GraphDataset(Sequence[Graph]):
 
     @property
     def goal(self) -> Goal | None:
-        """What is to become of the numbers; None where there are classes alone."""
+        """The goal for the numbers; None if there are only classes."""
         return self.numbers.goal
 
     def with_numbers(self, numbers: Numbers) -> _NumberDataset:
@@ -140,7 +140,7 @@ class GraphDataset(Sequence[Graph]):
         return _NumberDataset(**{it.name: getattr(self, it.name) for it in fields(GraphDataset)}, measured=numbers)
 
     def aiming(self, goal: Goal) -> _NumberDataset:
-        """The same graphs with a goal for their numbers: classes say which reach it, or for a relative goal which lie above the median."""
+        """The same graphs with a goal for their numbers. Classes say which graphs reach it, or for a relative goal which lie above the median."""
         known = replace(self.numbers, goal=goal)
         if known.values is None:
             return self.with_numbers(known)
@@ -183,7 +183,7 @@ class GraphDataset(Sequence[Graph]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _NumberDataset(GraphDataset):
-    """Graphs with measured numbers, and what is to become of them."""
+    """Graphs with measured numbers and a goal for them."""
 
     measured: Numbers = Numbers()  # noqa: RUF009  # frozen
 
@@ -357,7 +357,7 @@ def all_classes(accepted: npt.NDArray[np.bool_], names: tuple[str, str]) -> Chos
 
 
 def _find(wanted: int | str | None, distinct: Sequence[Any], names: Mapping[int, str], parameter: str) -> Any:
-    """The raw value that a value or a name refers to."""
+    """The raw class that a value or a name refers to."""
     if wanted is None:
         return None
     for value in distinct:

@@ -1,7 +1,7 @@
-"""Goals in numbers: by how much a number is to rise or fall, or which value it is to reach; and columns of measured numbers.
+"""Goals in numbers: a rise, a fall, or a value to reach; and columns of measured numbers.
 
-A class is a number with a threshold: a graph is accepted where its number reaches the threshold. For a relative goal every input has a threshold of its
-own, its number plus the rise.
+A goal turns a number into a class: a graph is accepted if its number reaches the threshold. For a relative goal every input has its own threshold,
+its number plus the rise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOGARITHMIC = re.compile(r"(\b|_|\[)(p(Ki|Kd|IC50|EC50|AC50|XC50|Km)|log)", re.
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What is to become of a number; exactly one of three.
+    """The goal for a number: exactly one of a rise, a fall and a value to reach.
 
     Args:
         raise_by: Least rise of the number.
@@ -53,7 +53,7 @@ class Goal:
 
     @property
     def is_relative(self) -> bool:
-        """Whether every input has a threshold of its own."""
+        """Whether every input has its own threshold."""
         return self.to is None
 
     @property
@@ -62,7 +62,7 @@ class Goal:
         return float(next(value for value in (self.raise_by, self.lower_by, self.to) if value is not None))
 
     def thresholds(self, numbers: FloatArray) -> FloatArray:
-        """What each number is to reach, `[n]`."""
+        """The threshold of each number, `[n]`."""
         return np.asarray(numbers + self.sign * self.amount if self.is_relative else np.full(len(numbers), self.amount))
 
     def surplus(self, before: FloatArray, after: FloatArray) -> FloatArray:
@@ -90,7 +90,7 @@ class Numbers:
 
 
 def read_number(cell: str, column: str) -> float:
-    """The measured number in a cell; a bound is none."""
+    """The measured number in a cell; a bound such as ">100" is refused."""
     text = cell.strip()
     if _QUALIFIED.match(text):
         raise InputError(

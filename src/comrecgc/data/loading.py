@@ -1,4 +1,4 @@
-"""Datasets by name or path, all as `GraphDataset`: the paper's six benchmarks, your own data, and the planted demo set.
+"""Datasets by name or path as `GraphDataset`: the paper's six benchmarks, your own data, and the planted demo set.
 
 The benchmarks of molecules keep only labels that occur more than 50 times, as in the paper. With the released classifiers
 this gives one feature column per remaining label, in the order of the raw labels.
@@ -37,7 +37,7 @@ from comrecgc.molecules import BOND_NAMES, atomic_numbers_as_names
 
 @dataclass(frozen=True, kw_only=True)
 class TUMeaning:
-    """Meaning of the integers of a TU dataset; names that are not given here come from the archive's readme."""
+    """Meaning of the integers of a TU dataset; other names come from the archive's readme."""
 
     reject: Collection[int] | None  # raw classes that mean reject; all others mean accept. None if the user chooses
     class_names: tuple[str, str] | None  # names of reject and accept
@@ -109,7 +109,7 @@ def load_dataset(
             list of PyG `Data`, or of a `.csv`, `.tsv`, `.smi`, `.sdf` or `.parquet` file of molecules, gzipped or not. A name wins over a path; write `./aids`
             for a folder so named.
         root: Folder to look for benchmarks in, before `$COMRECGC_DATA` and the user's cache.
-        need_classes: Whether there must be two classes; without, every class is 0.
+        need_classes: Whether two classes are required; if not, classes are not read and every class is 0.
         reading: How a table of molecules is read, or, as `GraphReading`, all other data.
 
     Raises:
@@ -191,7 +191,7 @@ def from_tu_folder(
             `NAME_label_readme.txt` or `README.txt`. Numbers to be classes are in `NAME_graph_attributes.txt`.
         name: Name of the dataset; the NAME of its files by default.
         rare: Drop graphs with a node label that occurs at most this often in the whole dataset.
-        need_classes: Whether there must be two classes; without, every class is 0.
+        need_classes: Whether two classes are required; if not, classes are not read and every class is 0.
         reading: How to read it. Where accept and reject are given, graphs of further classes are left out.
         **options: Fields of `GraphReading`, in place of it.
     """

@@ -1,6 +1,6 @@
-"""The planted dataset: molecules rejected for a toxic group that was put there, so the true recourses are known.
+"""The planted dataset: molecules rejected for a planted toxic group, so that the true recourses are known.
 
-Toxic groups are defined by elements and connections alone, because that is all a graph classifier sees.
+Toxic groups are defined by elements and connections only, because a graph classifier sees nothing else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyG datasets and lists of `Data` as graphs over one finite alphabet of labels; their own tensors are kept beside (`Attributes`)."""
+"""PyG datasets and lists of `Data` as graphs over one finite alphabet of labels; their tensors are kept as `Attributes`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def from_pyg(
 ) -> GraphDataset:
     """Make a dataset from PyG graphs, which are not changed.
 
-    Labels are what rules speak of: the columns of `x` where it is one-hot, else its distinct rows, else those of its columns of categories, else clusters of its
-    numbers. A model sees the graphs' own tensors: nodes and edges that a change does not touch keep their rows of `x`, `edge_attr`,
+    Rules are stated in labels: the columns of `x` if it is one-hot, else its distinct rows, else those of its columns of categories, else clusters of
+    its numbers. A model sees the graphs' own tensors: nodes and edges that a change does not touch keep their rows of `x`, `edge_attr`,
     `edge_weight` and all others, and new or relabelled ones get those of a typical node or edge of their label. Edges are taken as undirected.
 
     Args:
@@ -174,7 +174,7 @@ def _array(tensor: Any) -> npt.NDArray[Any]:
 
 
 def _node_rows(graphs: list[Any], counts: list[int], labels: Sequence[int] | str | None) -> tuple[FloatArray, str]:
-    """What labels are read from, `[N, width]`, and its name; a column of ones where there is no `x`."""
+    """The table that labels are read from, `[N, width]`, and its name; a column of ones without `x`."""
     key = labels if isinstance(labels, str) else "x"
     if key == "x" and all(graph.x is None for graph in graphs):
         return np.ones((sum(counts), 1), dtype=np.float32), "x"
@@ -196,7 +196,7 @@ def _alphabet(
     known: KnownNames | None,
     what: str,
 ) -> Alphabet:
-    """The labels of the nodes, with the names that are given or known."""
+    """The labels of the nodes, with given or known names."""
     columns = None if isinstance(labels, str) else labels
     is_known = known is not None and labels is None and bins is None and bool(known.nodes)
     if is_known and known is not None and known.columns:
@@ -235,7 +235,7 @@ def _labels_over(alphabet: Alphabet, rows: FloatArray, node_ptr: LongArray) -> I
 
 
 def _labelling(alphabet: Alphabet | None, labels: IntArray, rows: FloatArray) -> Labelling:
-    """Labels with typical rows of features: a label that nothing carries has what is known of it."""
+    """Labels with typical rows of features; a label that does not occur gets the known row."""
     typical = medoids(labels, rows, 1 if alphabet is None else len(alphabet.names))
     features = rows[typical].copy()
     if alphabet is not None:
@@ -341,7 +341,7 @@ def _edge_rows(graph: Any, index: int) -> LongArray:
 
 
 def _edge_table(graphs: list[Any], counts: LongArray) -> tuple[FloatArray | None, str]:
-    """What may be labels of the edge rows, `[E, width]`, or None and, if there are attributes that cannot be, why."""
+    """Candidate labels of the edge rows, `[E, width]`, or None with the reason if attributes cannot be labels."""
     values = [next((graph.get(key) for key in _EDGE_KEYS if graph.get(key) is not None), None) for graph in graphs]
     missing = [index for index, value in enumerate(values) if value is None]
     if missing:
@@ -406,7 +406,7 @@ def _with_known_bonds(alphabet: Alphabet, known: KnownNames, *, by_value: bool) 
 
 
 def _as_bonds(alphabet: Alphabet) -> Alphabet:
-    """The same labels in the order of `BOND_NAMES`, which chemistry takes them in; bonds that do not occur have the row of the first."""
+    """The same labels in the order of `BOND_NAMES`, which chemistry expects; bonds that do not occur get the row of the first."""
     count = 1 + max(BOND_NAMES.index(name) for name in alphabet.names)
     place = [alphabet.names.index(name) if name in alphabet.names else -1 for name in BOND_NAMES[:count]]
     rows = alphabet.rows[[max(one, 0) for one in place]].copy()

@@ -1,4 +1,4 @@
-"""Molecules from a table: a column of SMILES, and one of classes where they are known."""
+"""Molecules from a table with a column of SMILES and, if classes are known, one of classes."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class TableReading:
         target: Column of classes, or of numbers with a threshold; by default found by its contents, then its name.
         accept: Which value of the target means accept, 1 by default; with a threshold, "higher" (the default) or "lower".
         threshold: Turns numbers into classes: values from this on are high.
-        raise_by: Take the target as numbers, which are to rise by at least this.
-        lower_by: … which are to fall by at least this.
-        to: … which are to reach this; with `accept="lower"`, from above.
+        raise_by: Take the target as numbers, with a rise of at least this as the goal.
+        lower_by: … with a fall of at least this.
+        to: … with this value to reach; with `accept="lower"`, from above.
         id_column: Column that names molecules; by default found by its name.
         class_names: Names of reject and accept.
         on_error: Whether rows that cannot be read are an error or are skipped and noted.
-        standardise: Keep the largest fragment, neutralise, and merge what is then the same.
-        label_names: Atoms that molecules may have, those of a run for instance; None for all that occur.
+        standardise: Keep the largest fragment, neutralise, and merge molecules that become equal.
+        label_names: Atoms that molecules may have, such as those of a run; None for all that occur.
     """
 
     smiles: str | None = None
@@ -215,7 +215,7 @@ class _Molecules:
     def _read(
         self, row: list[str], width: int, smiles: int, accepting: TargetColumn | None
     ) -> tuple[Any, ParsedMolecule, int, float] | None:
-        """The molecule of a row, its atoms and bonds, its class and its number; None where it has no molecule or no class."""
+        """The molecule of a row, its atoms and bonds, its class and its number; None if the row has no molecule or no class."""
         if len(row) != width:
             raise InputError(f"a row must have {width} columns like the first (got {len(row)})")
         cell = "0" if accepting is None else row[accepting.column].strip()
@@ -317,7 +317,7 @@ def _join(items: Sequence[str], most: int) -> str:
 
 
 def _lines(lines: Sequence[int]) -> str:
-    """The first lines of many, as the end of a sentence."""
+    """The first of many line numbers, as the end of a sentence."""
     return ", ".join(map(str, lines[:_SHOWN_LINES])) + (" …" if len(lines) > _SHOWN_LINES else ".")
 
 

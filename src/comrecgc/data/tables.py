@@ -1,5 +1,5 @@
-"""Tables of molecules: CSV, TSV, SMI, SDF and Parquet files as rows of cells, whole or in blocks, which column is which, and which
-values of the target column mean accept.
+"""Tables of molecules: CSV, TSV, SMI, SDF and Parquet files as rows of cells, whole or in blocks; the role of each column; and the values of the
+target column that mean accept.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _UNREADABLE = "unreadable record"
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of a table, and the line of each row."""
+    """Rows of cells with their line numbers."""
 
     path: Path  # the file
     header: list[str]  # names of the columns
@@ -57,7 +57,7 @@ class Table:
         return self.header.index(name)
 
     def values(self, column: int) -> list[str]:
-        """Cells of a column that are not blank; rows that are too short are refused later, by their line."""
+        """Cells of a column that are not blank; rows that are too short are refused later, with their line."""
         return [row[column].strip() for row in self.rows if column < len(row) and not is_blank(row[column])]
 
     def counts_rows(self, column: int) -> bool:
@@ -345,7 +345,7 @@ def _binary_columns(table: Table, smiles: int) -> list[str]:
 
 
 def find_numbers(table: Table, smiles: int) -> str:
-    """The only column of numbers that does not just number the rows."""
+    """The only column of numbers other than row numbers."""
     found = _columns_of_numbers(table, smiles)
     if len(found) != 1:
         rule = f"{table.path} must have one column of numbers for the threshold, or target (--target) must name it"

@@ -1,7 +1,7 @@
-"""The TU Dortmund collection: archives found or downloaded, and read. A folder or zip archive has text files named `NAME_A.txt`, `NAME_graph_labels.txt` …
+"""The TU Dortmund collection: finding, downloading and reading archives. A folder or zip archive has text files named `NAME_A.txt`, `NAME_graph_labels.txt` …
 
-Every row is checked. A certain mistake is refused with its file and line; what has one plain meaning (an edge listed twice, or in
-one direction only) is repaired and noted. Files are parsed straight out of the archive, and graphs are built and packed a block at a time,
+Every row is checked. A mistake is refused with its file and line; a row with one plain meaning (an edge listed twice, or in one direction only) is
+repaired and noted. Files are parsed straight out of the archive, and graphs are built and packed a block at a time,
 so that reading takes little more memory than the integers of the files.
 """
 
@@ -54,7 +54,7 @@ class LabelMaps:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TUData:
-    """A TU dataset as its files have it, checked."""
+    """The checked contents of a TU dataset's files."""
 
     name: str  # the NAME its files begin with
     graphs: PackedGraphs  # the graphs; node and edge labels are rows of `label_values` and `edge_label_values`
@@ -103,7 +103,7 @@ def read_tu(path: str | Path, name: str | None = None, *, numbers: bool = False,
 def _read_rows(
     files: FileSet, name: str, dtype: type[np.generic] = np.int64, columns: int | None = None
 ) -> npt.NDArray[Any]:
-    """The rows of a file of comma-separated numbers, `[lines, columns]`, blank lines left out; None are as many columns as its first line has."""
+    """The rows of a file of comma-separated numbers, `[lines, columns]`, blank lines left out; `columns=None` takes the number of the first line."""
     blocks = list(_blocks(files, name, dtype, columns))
     if not blocks:
         raise InputError(f"{files.where(name)} must not be empty")
@@ -145,7 +145,7 @@ def _blocks(
 
 
 def _first_bad_line(files: FileSet, name: str, columns: int | None, *, is_integer: bool = True) -> InputError:
-    """The error that names the first line which is not made of as many numbers as it should be."""
+    """The error for the first line that does not have the right number of numbers."""
     for number, line in _lines(files, name):
         tokens = [token.strip() for token in line.split(b",")]
         columns = len(tokens) if columns is None else columns
@@ -208,7 +208,7 @@ def _read_indicator(files: FileSet, name: str, targets_file: str, targets: npt.N
 
 
 def _read_node_labels(files: FileSet, name: str, num_nodes: int) -> tuple[IntArray, LongArray]:
-    """Label of each node as a row of the distinct ones, and those."""
+    """Label of each node as an index into the distinct labels, and those."""
     file = f"{name}_node_labels.txt"
     if file not in files:
         return np.zeros(num_nodes, dtype=np.int32), np.zeros((1, 0), dtype=np.int64)
@@ -237,7 +237,7 @@ def _read_pairs(files: FileSet, name: str, graph_of_node: IntArray) -> IntArray:
 
 
 def _read_edge_labels(files: FileSet, name: str, num_rows: int) -> tuple[IntArray | None, LongArray | None]:
-    """Label of each row of `NAME_A.txt` as a row of the distinct ones, and those; None if edges have no labels."""
+    """Label of each row of `NAME_A.txt` as an index into the distinct labels, and those; None if edges have no labels."""
     file = f"{name}_edge_labels.txt"
     if file not in files:
         return None, None
@@ -274,7 +274,7 @@ def _batches(
 
 
 def _read_attributes(files: FileSet, name: str, num_nodes: int | None) -> npt.NDArray[np.float64]:
-    """Numbers at the nodes; only their number of columns, without rows, where `num_nodes` is None."""
+    """Node attributes; with `num_nodes=None` no rows, only the number of columns."""
     file = f"{name}_node_attributes.txt"
     if file not in files:
         return np.zeros((num_nodes or 0, 0))
@@ -287,7 +287,7 @@ def _read_attributes(files: FileSet, name: str, num_nodes: int | None) -> npt.ND
 
 
 def _read_maps(files: FileSet, name: str) -> LabelMaps:
-    """What the readme of the labels says, or the archive's own README."""
+    """Label names from the labels' readme, or from the archive's README."""
     for readme in (f"{name}_label_readme.txt", "README.txt", "readme.txt", "README.md", f"{name}_README.txt"):
         if readme in files and (maps := parse_label_maps(files.read(readme))) != LabelMaps():
             return maps
@@ -397,7 +397,7 @@ class FileSet:
 
 @contextmanager
 def reading_archive(where: str) -> Iterator[None]:
-    """Turn what a damaged archive raises into a one-line `InputError`."""
+    """Turn errors of a damaged archive into a one-line `InputError`."""
     try:
         yield
     except InputError:

@@ -1,7 +1,7 @@
-"""A graph before and after its edits, as two small SVG pictures with everything unchanged in the same place.
+"""A graph before and after its edits, as two small SVG pictures with unchanged nodes in the same place.
 
-Pictures carry classes, not colours: `STYLE` gives them colours for light and dark, safe for any colour vision, and
-what goes, comes and changes differs in shape too (dashed, solid and square halos).
+Pictures use CSS classes: `STYLE` has their colours for light and dark, safe for any colour vision. Removed, added and changed nodes differ in shape
+too (dashed, solid and square halos).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def layout(graph: Graph) -> dict[int, Point]:
 
 
 def layout_change(before: Graph, after: Graph, start: Mapping[int, Point] | None = None) -> dict[int, Point]:
-    """Positions for the nodes of both graphs, so that what stays stays in place; a node is the same where its id is.
+    """Positions for the nodes of both graphs; nodes with the same id are the same and stay in place.
 
-    `start` is where the nodes of `before` are, if that is known. New nodes take free places near what they are tied to, those of nodes that go among them.
+    `start` has the positions of the nodes of `before`, if known. New nodes take free places near their neighbours, including places of removed nodes.
     """
     positions = dict(layout(before) if start is None else start)
     neighbours = after.neighbours_by_id()
@@ -62,7 +62,7 @@ def centre(graph: Graph, positions: npt.NDArray[np.float64]) -> dict[int, Point]
 
 
 def _free_place(taken: _FloatArray, tied: Sequence[Point]) -> Point:
-    """The place one edge from the nodes tied to that is least crowded: on no other node, and outside rings."""
+    """The least crowded place one edge away from the neighbours: on no other node, and outside rings."""
     if not tied:
         return float(taken[:, 0].max()) + _GAP, float(taken[:, 1].mean())
     centre = np.mean(tied, axis=0)
@@ -110,7 +110,7 @@ def _majorise_stress(hops: _FloatArray) -> _FloatArray:
 
 
 def _push_apart(positions: _FloatArray) -> _FloatArray:
-    """Nodes that would lie on each other, pushed away from each other."""
+    """Positions with overlapping nodes pushed apart."""
     for _ in range(_ROUNDS):
         offsets = positions[:, None] - positions[None]  # [n, n, 2]
         lengths = np.linalg.norm(offsets, axis=2)
@@ -135,7 +135,7 @@ def _classical_scaling(hops: _FloatArray) -> _FloatArray:
 
 
 def _turn_upright(positions: _FloatArray) -> _FloatArray:
-    """Turned so that the long side lies flat, with a fixed choice of sign."""
+    """Positions rotated so that the long side is horizontal, with a fixed choice of sign."""
     centre = positions - positions.mean(axis=0)
     _, axes = np.linalg.eigh(centre.T @ centre)
     turned = centre @ axes[:, ::-1]
@@ -144,7 +144,7 @@ def _turn_upright(positions: _FloatArray) -> _FloatArray:
 
 
 def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Sequence[str] | None) -> dict[int, str]:
-    """What to write for each atom, by id: "C", "NH₂", "O⁻"; hydrogens where they are no nodes and bonds are known."""
+    """The text of each atom, by id: "C", "NH₂", "O⁻"; with hydrogens if they are no nodes and bonds are known."""
     names = {node: label_names[label] for node, label in graph.labels_by_id().items()}
     hydrogens: dict[int, int] = {}
     if edge_label_names and ("H" not in label_names or are_types(label_names)):
@@ -154,7 +154,7 @@ def atom_symbols(graph: Graph, label_names: Sequence[str], edge_label_names: Seq
 
 
 def atom_text(name: str, hydrogens: int = 0) -> str:
-    """How the atom that a label names is written: its element, hydrogens and charge; aromatic atoms are known by their bonds."""
+    """The text of an atom label: element, hydrogens and charge; aromatic atoms show by their bonds."""
     atom = read_atom(name)
     if atom is None:
         return name
@@ -167,7 +167,7 @@ def hydrogen_text(count: int) -> str:
 
 
 def depict(graph: Graph, label_names: Sequence[str]) -> dict[int, Point] | None:
-    """A position for every atom, by id, a bond being 1 long; None where rdkit is not installed or will not draw the graph."""
+    """A position for every atom, by id, with bonds of length 1; None if rdkit is not installed or cannot draw the graph."""
     try:
         from rdkit import Chem
         from rdkit.Chem import rdDepictor
@@ -206,7 +206,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pen:
-    """How graphs of a dataset are drawn: labels of molecules as atoms, carbon as a bare corner; other nodes are circles."""
+    """Draws graphs of a dataset: molecules as skeletal formulas, with carbon as a bare corner, other nodes as circles."""
 
     schema: Schema
 
@@ -287,7 +287,7 @@ class Pen:
 
 
 def halo_of(at: Point, radius: float, mark: str) -> str:
-    """What surrounds a node that goes (dashed ring), comes (ring) or changes (square)."""
+    """The halo of a node that is removed (dashed ring), added (ring) or changed (square)."""
     reach = max(radius, 8.5) + 1.5
     x, y = at
     if mark == "other":
@@ -324,7 +324,7 @@ def bond_lines(
 
 
 def _near(change: Change) -> frozenset[int]:
-    """All nodes of a small graph; of a large one those nearest to the change."""
+    """Nodes to draw: all of a small graph, of a large one those nearest to the change."""
     everything = frozenset(change.before.ids.tolist()) | change.added
     if len(everything) <= _MAX_NODES:
         return everything

@@ -1,7 +1,7 @@
-"""A rule as one SVG picture: what it finds, an arrow, what it makes of it; a plus between changes at different places.
+"""A rule as one SVG picture: left-hand side, arrow, right-hand side; a plus stands between changes at different sites.
 
 Molecules are skeletal: carbons are corners, R is the rest of the molecule, Ar that of an aromatic ring; the whole group that leaves has one
-colour, and the whole group that enters the other. Other graphs have what goes, comes and changes marked node by node. Dotted lines say that a
+colour, and the whole group that enters the other. In other graphs removed, added and changed nodes are marked one by one. Dotted lines say that a
 node may have further neighbours.
 """
 
@@ -30,9 +30,9 @@ _CHARACTER = 6.2  # width of a letter
 
 
 def draw_rule(rule: Rule, schema: Schema, *, title: str = "", standalone: bool = False) -> str:
-    """A rule as SVG. Labels of molecules are drawn as atoms; other nodes carry their names, unless there is only one label.
+    """A rule as SVG. Labels of molecules are drawn as atoms; other nodes show their label's name, unless there is only one label.
 
-    The title is for screen readers. A file of its own, `standalone`, includes the styles; a page has them.
+    The title is for screen readers. A `standalone` file includes the styles; a page has them already.
     """
     label_names, edge_label_names, is_molecular = schema.label_names, schema.edge_label_names, schema.is_molecular
     after_number = {new: old for old, new in rule.kept}
@@ -97,7 +97,7 @@ def _moved(content: str, x: float, y: float, middle: float) -> str:
 
 
 class _Side:
-    """One side of a rule, nodes numbered alike on both: what is there, what happens to it, and what is written."""
+    """One side of a rule, with nodes numbered alike on both: the nodes present, what happens to them, and their text."""
 
     def __init__(
         self, pattern: Pattern, number: Mapping[int, int], names: Sequence[str], edge_names: Sequence[str] | None
@@ -129,7 +129,7 @@ class _Side:
                 del self.edges[edge], self.edge_labels[edge]
 
     def fold_hydrogens(self) -> None:
-        """Take out the hydrogens that share the fate of their only neighbour, and count them with it."""
+        """Remove the hydrogens that are kept, added or removed together with their only neighbour, and count them with it."""
         hidden = []
         for node in [node for node, name in self.names.items() if name == "H"]:
             beside = self.neighbours(node)
@@ -139,7 +139,7 @@ class _Side:
         self.hide(hidden)
 
     def write(self, closed: Sequence[bool], *, has_hydrogens: bool) -> None:
-        """Decide what is written for each atom: its element and hydrogens, nothing at a corner."""
+        """Set the text of each atom: its element and hydrogens, nothing at a corner."""
         hydrogens: Mapping[int, int] = self.folded
         if not has_hydrogens and set(self.edges.values()) <= set(BOND_NAMES):
             bonds: dict[Pair, str | None] = dict(self.edges)
@@ -164,7 +164,7 @@ class _Side:
 
 
 def _mark(before: _Side, after: _Side, rule: Rule, *, is_molecular: bool) -> None:
-    """What goes, comes and changes; of molecules whole groups go and come."""
+    """Mark nodes and edges as removed, added or changed; in molecules whole groups are."""
     both = before.labels.keys() & after.labels.keys()
     changed = {node for node in both if before.labels[node] != after.labels[node]}
     group = _group(before, after, rule.closed, changed) if is_molecular else set()
@@ -177,7 +177,7 @@ def _mark(before: _Side, after: _Side, rule: Rule, *, is_molecular: bool) -> Non
 
 
 def _group(before: _Side, after: _Side, closed: Sequence[bool], changed: set[int]) -> set[int]:
-    """Atoms of the groups that leave or enter: those that change, and what hangs on nothing else."""
+    """Atoms of the groups that leave or enter: those that change, and atoms that hang only on these."""
     core = changed | (before.labels.keys() - after.labels.keys())
     rest = [node for node in before.labels if node not in core]
     group = set(core)
@@ -194,7 +194,7 @@ def _group(before: _Side, after: _Side, closed: Sequence[bool], changed: set[int
 
 
 def _rests(before: _Side, after: _Side, closed: Sequence[bool]) -> dict[int, str]:
-    """Carbons that stand for the rest of the molecule, and what is written for them; the neighbours that Ar stands for are taken out."""
+    """Carbons that stand for the rest of the molecule, with their text, R or Ar; neighbours covered by Ar are hidden."""
     carbons = [
         node for node, name in before.names.items() if name == "C" and node in after.names and node not in before.marks
     ]
@@ -226,7 +226,7 @@ def _rests(before: _Side, after: _Side, closed: Sequence[bool]) -> dict[int, str
 
 
 def _positions(before: _Side, after: _Side, label_names: Sequence[str], *, is_molecular: bool) -> dict[int, Point]:
-    """A place for every node of both sides: those of both laid out together, so that nothing lies on anything else."""
+    """A position for every node of both sides, laid out together so that nothing overlaps."""
     place_of = _shared_places(before, after)
     nodes = [node for node in sorted({*before.labels, *after.labels}) if node not in place_of]
     rank = {node: k for k, node in enumerate(nodes)}
@@ -266,7 +266,7 @@ def _part_positions(
 
 
 def _shared_places(before: _Side, after: _Side) -> dict[int, int]:
-    """Single nodes that go, or come, where something else comes, or goes, at the same node: they share its place."""
+    """Single removed nodes share the place of a node that is added at the same anchor, and the reverse."""
     shared: dict[int, int] = {}
     for anchor in sorted(before.labels.keys() & after.labels.keys()):
         gone = [node for node in before.neighbours(anchor) if node not in after.labels]
@@ -280,7 +280,7 @@ def _shared_places(before: _Side, after: _Side) -> dict[int, int]:
 
 
 def _is_full(side: _Side, node: int) -> bool:
-    """Whether an atom has all its bonds, as the oxygen of C=O; a nitrogen may be charged."""
+    """Whether an atom has all its bonds, such as the oxygen of C=O; a nitrogen may be charged."""
     atom = read_atom(side.names[node])
     kinds = [kind for edge, kind in side.edges.items() if node in edge]
     if atom is None or atom.element == "N" or not set(kinds) <= set(BOND_NAMES):
@@ -289,7 +289,7 @@ def _is_full(side: _Side, node: int) -> bool:
 
 
 def _stubs(nodes: Iterable[int], before: _Side, after: _Side, positions: Mapping[int, Point]) -> dict[int, list[Point]]:
-    """Ends of the dotted lines at open nodes: two for each, where there is most room."""
+    """Ends of the dotted lines at open nodes: two for each, in the directions with most room."""
     length = _STUB * (_typical_edge(before, after, positions) or _MOLECULE_EDGE)
     stubs = {}
     for node in nodes:
@@ -361,7 +361,7 @@ def _draw_side(side: _Side, nodes: Sequence[int]) -> str:
 
 
 def _atom(side: _Side, node: int) -> str:
-    """An atom as it is written; its hydrogens stand on the side away from its bond, and leave it in its place."""
+    """The text of an atom; its hydrogens stand on the side away from its bond and do not move it."""
     text, name, (x, y) = side.texts[node], side.names[node], side.positions[node]
     if not text:
         return ""

@@ -1,4 +1,4 @@
-"""Every figure of a run again, from scratch; and reasons to believe it or not."""
+"""Recomputation of every figure of a run from scratch, and evidence for or against its recourses."""
 
 from comrecgc.evidence.evaluation import (
     WITNESSES,

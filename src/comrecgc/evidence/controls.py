@@ -1,8 +1,8 @@
-"""Controls: classifiers that know nothing, explained by the same pipeline, and random rules like those chosen. Controls should score worse.
+"""Controls, which should score worse: uninformed classifiers explained by the same pipeline, and random rules similar to the chosen ones.
 
-Two classifiers have the architecture of the explained model and random weights, one the mirror image of the other: random weights often follow something, such as size,
-that goes with the labels by chance, and what one of the two has by chance the other lacks. A third, and a panel of its own, is trained on labels dealt out at random. All
-reject as large a share of the data as the explained model does, which shifts one bias.
+Two classifiers have the architecture of the explained model and random weights, one the mirror image of the other: random weights often follow
+something, such as size, that correlates with the labels by chance, and the mirror image has the opposite correlation. A third, with its own panel, is
+trained on shuffled labels. One bias of each is shifted so that all reject as large a share of the data as the explained model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OFFERS = 200  # changes looked at for each drawn, to come near in cost
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ControlClassifier:
-    """A classifier that knows nothing of the labels, and the panel that is asked about it."""
+    """An uninformed classifier, and the panel that votes on its results."""
 
     name: str  # what was done to it
     dataset: GraphDataset  # with the labels it is held to
@@ -53,7 +53,7 @@ class ControlClassifier:
 
 
 def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifier]:
-    """The explained model's architecture with weights as training would begin with, and its mirror image, which accepts what it rejects."""
+    """The explained model's architecture with initial weights, and its mirror image, which accepts what the first rejects."""
     model = subject.classifier
     architecture, hidden = ("gcn", 20) if not isinstance(model, GraphClassifier) else (model.architecture, model.hidden)
     with torch.random.fork_rng(devices=[]):
@@ -73,7 +73,7 @@ def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifi
 def shuffled_labels(
     subject: Subject, *, training: PanelTraining = SHUFFLED_TRAINING, **place: Any
 ) -> ControlClassifier | None:
-    """A classifier and a panel trained on shuffled labels; None where none can be trained. Where and how they are is for `obtain_panel`."""
+    """A classifier and a panel trained on shuffled labels; None if training is impossible. Further arguments are those of `obtain_panel`."""
     rng = np.random.default_rng([subject.seed, 23])
     dataset = replace(subject.dataset, classes=rng.permutation(subject.dataset.classes))
     panel, _ = obtain_panel(dataset, training=training, **place)
@@ -86,7 +86,7 @@ def shuffled_labels(
 
 
 def explain_control(control: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:
-    """The same pipeline on another classifier, on some of its rejects. There is no jury: it knows the labels, which a control must not."""
+    """Run the same pipeline on another classifier, on some of its rejects. There is no jury, because a jury knows the labels."""
     dataset = control.dataset
     rejects = np.flatnonzero(~predict(control.classifier, dataset).accepted)
     rng = np.random.default_rng([subject.seed, 24])
@@ -109,7 +109,7 @@ def explain_control(control: ControlClassifier, subject: Subject, seconds: float
 
 
 def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:
-    """The model with its bias shifted so that it rejects as many graphs as the explained one does."""
+    """The model with its bias shifted so that it rejects as many graphs as the explained one."""
     batch = GraphBatch.from_graphs(subject.dataset.graphs)
     share = float((subject.classifier.accept_probability(batch) <= 0.5).mean())
     margins = log_odds(model.accept_probability(batch))
@@ -122,7 +122,7 @@ def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomRules:
-    """How random rules like one rule fare on the same model."""
+    """Counts of random rules similar to one rule, on the same model."""
 
     rules: int  # that could be carried out somewhere
     applicable: int  # inputs that they can be carried out on, in all
@@ -137,7 +137,7 @@ class RandomRules:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomControl:
-    """Random rules like those of an explanation: as many changes, of the same kinds."""
+    """Random rules similar to those of an explanation: as many changes, of the same kinds."""
 
     like: tuple[RandomRules, ...]  # for each rule, how those drawn for it fare
     # Inputs and what they become at a random place, whatever the model says of it.
@@ -147,7 +147,7 @@ class RandomControl:
 
 
 def random_rules(subject: Subject) -> RandomControl | None:
-    """Draw and try random rules: as many changes, of the same kinds, near in cost; None where nothing was found."""
+    """Draw and try random rules: as many changes, of the same kinds, of similar cost; None if none was found."""
     if subject.mined is None and subject.explanation.recourses:
         return _random_edits(subject)
     if subject.mined is None or subject.rows is None or not len(subject.rows):
@@ -211,7 +211,7 @@ def _random_edits(subject: Subject) -> RandomControl:
 def _edited(
     graph: Graph, num_edits: int, constraint: Constraint | None, num_labels: int, rng: np.random.Generator
 ) -> Graph | None:
-    """A graph after random edits; None where none is allowed."""
+    """A graph after random edits; None if none is allowed."""
     for _ in range(num_edits):
         table = rewriting.one_edit_table(graph, num_labels)
         allowed = np.flatnonzero(np.ones(len(table), bool) if constraint is None else constraint.allowed(graph, table))
@@ -222,7 +222,7 @@ def _edited(
 
 
 class _Offer:
-    """All single changes of some inputs, to draw from."""
+    """All single changes of some inputs, for random draws."""
 
     def __init__(self, scorer: ChangeScorer, classifier: Classifier) -> None:
         self.scorer, self.classifier = scorer, classifier
@@ -231,7 +231,7 @@ class _Offer:
         self.of_input = np.searchsorted(self.singles.input, np.arange(len(scorer.inputs) + 1))
 
     def draw(self, kinds: Sequence[int], cost: int, radius: int, rng: np.random.Generator) -> list[Rule]:
-        """Rules of changes of these kinds, near in cost, at most `DRAWN`."""
+        """Rules of changes of these kinds and similar cost, at most `DRAWN`."""
         inputs, changes, costs = self._places(kinds, rng)
         order = np.argsort(np.abs(costs - cost), kind="stable")
         rules: list[Rule] = []
@@ -272,7 +272,7 @@ class _Offer:
 def _tried(
     rule: Rule, where: Sequence[NeighbourIndex], subject: Subject, rung: Rung, rng: np.random.Generator
 ) -> tuple[int, set[int], dict[int, Graph]]:
-    """On how many inputs a rule can be carried out, which it turns, and what others become at a random place."""
+    """The number of inputs a rule can be carried out on, the inputs it turns, and results of the others at a random site."""
     owners, made, can = list[int](), list[Graph](), 0
     anyhow: dict[int, int] = {}
     for place, around in enumerate(where):

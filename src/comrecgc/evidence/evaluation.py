@@ -1,4 +1,4 @@
-"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes; and all that a run was made from.
+"""Every figure of a run recomputed from its stored graphs and its models, by plain forward passes; and the inputs of a run.
 
 Most claims show their graph in `explanation.json`. Those that do not, `also_covers` and trivial coverage, have a witness in
 `witnesses.npz`: the counterfactual that proves the claim.
@@ -36,7 +36,7 @@ MOST_RESULTS = 300  # results of a recourse that are looked at; more would not c
 
 
 def data_of_run(folder: Path, explanation: Explanation, dataset: GraphDataset) -> GraphDataset:
-    """A dataset over the labels of a run; an error where its graphs are not those of the run."""
+    """A dataset over the labels of a run; an error if its graphs are not those of the run."""
     dataset = with_label_names(dataset, explanation.schema.label_names)
     for index, it in explanation.inputs.items():
         if index >= len(dataset) or it.graph != dataset.graphs[index]:
@@ -84,7 +84,7 @@ def run_plausibility(folder: Path, explanation: Explanation) -> Plausibility:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Subject:
-    """An explanation and what it was made from."""
+    """An explanation with its models, plausibility and data."""
 
     explanation: Explanation
     dataset: GraphDataset  # all graphs, with their true labels
@@ -103,7 +103,7 @@ class Subject:
     def of_run(
         cls, folder: Path, explanation: Explanation, models: ModelPair, dataset: GraphDataset | None = None
     ) -> Subject:
-        """A finished run and what it was made from; where its data is not given, its inputs are all there is."""
+        """A finished run with its models and data; without `dataset` only its inputs are available."""
         if explanation.facts.facts.get("ladder") is None:
             raise InputError(f"{folder} does not keep the ladder of changes it was found with")
         has_table = explanations.RULES in explanation.facts.facts
@@ -133,7 +133,7 @@ class Subject:
         return None if self.mined is None else np.array(rows, np.int64)
 
     def labelled_reject(self, place: int) -> tuple[int, int]:
-        """How many inputs that a recourse turns are truly labelled reject, and how many it turns."""
+        """Number of inputs turned by one recourse that are truly labelled reject, and number turned."""
         recourse = self.explanation.recourses[place]
         labels = self.dataset.classes if self.labels is None else self.labels
         indices = [*(member.input for member in recourse.covered), *recourse.also_covers]
@@ -141,7 +141,7 @@ class Subject:
 
     @cached_property
     def results(self) -> list[list[tuple[Graph, Graph]]]:
-        """For each recourse, inputs that it turns and what they become; at most `MOST_RESULTS`, the same for the same seed."""
+        """For each recourse, inputs that it turns and their results; at most `MOST_RESULTS`, the same for the same seed."""
         return [self._results(place) for place in range(len(self.explanation.recourses))]
 
     def _results(self, place: int) -> list[tuple[Graph, Graph]]:
@@ -175,13 +175,13 @@ class Figure:
     """One figure of a run."""
 
     name: str
-    stored: float | None  # what the run says; none where it says nothing
-    recomputed: float | None  # what its graphs and models say; none where it is not recomputed
+    stored: float | None  # as the run states it; None if it does not
+    recomputed: float | None  # from its graphs and models; None if not recomputed
     why: str = ""  # it is not recomputed
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are the same up to rounding; what is not said or not recomputed is not held against the run."""
+        """Whether both values agree up to rounding; missing values count as agreement."""
         if self.stored is None or self.recomputed is None:
             return True
         return math.isclose(self.stored, self.recomputed, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
@@ -236,9 +236,9 @@ def recheck(
     witnesses: Witnesses | None = None,
     plausibility: Plausibility | None = None,
 ) -> list[Figure]:
-    """The figures of an explanation by vectors, as stated and as its own graphs and the models say.
+    """The figures of an explanation by vectors, as stated and as recomputed from its graphs and the models.
 
-    Without witnesses, `also_covers` is taken as stated, and trivial coverage is not recomputed; without plausibility, nor are the shares on each rung.
+    Without witnesses `also_covers` is taken as stated, and trivial coverage is not recomputed. Without plausibility the shares on each rung are not recomputed.
     """
     inputs = models.scores(it.graph for it in explanation.inputs.values()) if explanation.inputs else None
     if inputs is None:
@@ -260,7 +260,7 @@ def recheck(
 def metric_figures(
     explanation: Explanation, recomputed: Mapping[str, float | None], why: Mapping[str, str]
 ) -> list[Figure]:
-    """The metrics that a run states, each with what it is when recomputed, or why it is not."""
+    """The metrics that a run states, each with its recomputed value, or the reason why it has none."""
     stated = {name: float(value) for name, value in explanation.metrics.items() if value is not None}
     reasons = {name: "" if name in recomputed else why.get(name, "") for name in stated}
     return [Figure(name, value, recomputed.get(name), reasons[name]) for name, value in stated.items()]
@@ -274,7 +274,7 @@ def _centres(explanation: Explanation) -> npt.NDArray[np.float32]:
 def _shown_claims(
     explanation: Explanation, models: ModelPair, inputs: Scores, task: VectorTask
 ) -> tuple[BoolArray, list[Figure]]:
-    """Which of the counterfactuals shown hold, as `[R, num_inputs]`, and how far off what is said of them is."""
+    """Which of the counterfactuals shown hold, as `[R, num_inputs]`, and the errors of their stated figures."""
     place = {index: i for i, index in enumerate(explanation.inputs)}
     holds = np.zeros((len(explanation.recourses), len(place)), dtype=np.bool_)
     entries = [(r, member) for r, recourse in enumerate(explanation.recourses) for member in recourse.covered]
@@ -304,7 +304,7 @@ def _all_claims(
     witnesses: Witnesses | None,
     task: VectorTask,
 ) -> tuple[BoolArray, float | None]:
-    """Which recourse covers which input, `[R, num_inputs]`, and the trivial coverage."""
+    """Which inputs each recourse covers, `[R, num_inputs]`, and the trivial coverage."""
     place = {index: i for i, index in enumerate(explanation.inputs)}
     covers = shown.copy()
     also = [(r, place[index]) for r, recourse in enumerate(explanation.recourses) for index in recourse.also_covers]

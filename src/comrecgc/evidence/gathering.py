@@ -47,7 +47,7 @@ def gather(
 ) -> Evidence:
     """Gather all evidence on an explanation; the second panel took no part in the choice.
 
-    Explaining classifiers that know nothing takes most of the time. Trained models are kept in `folder`, or in the user's cache.
+    Controls take most of the time. Trained models are kept in `folder`, or in the user's cache.
     """
     second: Panel | None
     notes: list[str] = []
@@ -81,7 +81,7 @@ def gather(
 def _examined(
     subject: Subject, second: Panel | None, progress: Progress | None = None
 ) -> tuple[list[RecourseEvidence], dict[str, float | int | None], controls.RandomControl | None]:
-    """Evidence on each recourse and on the whole, without controls."""
+    """Evidence on each recourse and on the explanation, without controls."""
     explanation = subject.explanation
     first = subject.plausibility.panel
     chosen_with = explanation.changes == "confirmed" or subject.wishes.confirmed
@@ -132,7 +132,7 @@ def _examined(
 
 
 def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
-    """For each recourse the pairs that differ by it, and by each of its changes alone; none for vectors."""
+    """For each recourse the pairs that differ by it, and those that differ by each of its changes alone; none for vectors."""
     recourses = subject.explanation.recourses
     if subject.explanation.recourse == "vectors":
         return [MatchedPairs()] * len(recourses), [()] * len(recourses)
@@ -143,7 +143,7 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
 
 
 def _control(ignorant: Sequence[controls.ControlClassifier], subject: Subject, second: Panel | None) -> ControlEvidence:
-    """What the same pipeline and the same questions say of classifiers that know nothing, all of one name."""
+    """The control evidence of uninformed classifiers of one name, from the same pipeline and questions."""
     seconds = None if subject.task.recourse == "rules" else SECONDS_FOR_VECTORS
     found = []
     for one in ignorant:
@@ -176,7 +176,7 @@ def _control_figures(figures: Figures, recourses: Sequence[RecourseEvidence]) ->
 
 
 def _random_control(random: controls.RandomControl, recourses: Sequence[RecourseEvidence]) -> ControlEvidence:
-    """What random changes do to the explained model, and to others where they turn it."""
+    """Effect of random changes on the explained model, and, where they turn it, on other models."""
     known = [answer.random_share for recourse in recourses for answer in recourse.answers]
     shares = [share for share in known if share is not None]
     applicable, accepted = (sum(getattr(like, name) for like in random.like) for name in ("applicable", "accepted"))
@@ -200,15 +200,15 @@ def run_evidence(
     second_panel: PanelTraining | None = None,
     cache: Path | None = None,
 ) -> Evidence:
-    """Gather the evidence on a run and keep it in its folder.
+    """Gather the evidence on a run and write it to its folder.
 
     Args:
         folder: The run folder.
         dataset: The data that the run explained.
         models: The classifier that was explained, and the embedder.
         context: Cores, cluster and progress.
-        with_controls: Whether classifiers that know nothing are explained too.
-        second_panel: How models that took no part in the choice are trained.
+        with_controls: Whether uninformed classifiers are explained too, as controls.
+        second_panel: Training of the models that took no part in the choice.
         cache: Where trained models are kept; None for the user's cache.
     """
     folder = Path(folder)
@@ -235,7 +235,7 @@ def load_evidence(folder: str | Path) -> Evidence | None:
 
 
 def _witnessed(folder: Path, explanation: Explanation) -> list[list[tuple[Graph, Graph]]]:
-    """Results of vectors for inputs that an earlier one covers already."""
+    """Results of vectors for inputs that an earlier vector covers already."""
     witnesses = run_witnesses(folder, explanation)
     if explanation.recourse != "vectors" or witnesses is None:
         return []
@@ -260,7 +260,7 @@ def plausibility(subject: Subject) -> tuple[list[dict[str, float | int | None]],
 
     `share_connected`, `share_plausible`: counterfactuals on that rung or above. `share_valid`: valid molecules. `nearest`: median distance to the
     nearest real accepted graph, one less the share of nodes that find a partner of the same surroundings there. `share_typical`: counterfactuals no farther from
-    one than nine in ten of the real ones are. `share_minimal`: counterfactuals from which no single edit can be left out.
+    one than nine in ten of the real ones are. `share_minimal`: counterfactuals from which no single edit can be omitted.
     """
     explanation = subject.explanation
     shown = [_sampled(subject, place) for place in range(len(explanation.recourses))]
@@ -294,7 +294,7 @@ def plausibility(subject: Subject) -> tuple[list[dict[str, float | int | None]],
 
 
 def diversity(explanation: Explanation) -> float | None:
-    """Mean over pairs of recourses of one less the share of inputs that both cover, of those that either does."""
+    """Mean Jaccard distance of the covered inputs over pairs of recourses."""
     sets = [{member.input for member in it.covered} | set(it.also_covers) for it in explanation.recourses]
     unlike = [1 - len(a & b) / len(a | b) for a, b in itertools.combinations(sets, 2) if a | b]
     return float(np.mean(unlike)) if unlike else None
@@ -330,7 +330,7 @@ def _nearest(subject: Subject, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.
 
 
 def _shapes(batch: GraphBatch, familiarity: Familiarity) -> csr_array:
-    """The surroundings of each graph's nodes, the k-th of a kind being a column of its own; products count what two graphs share."""
+    """The surroundings of each graph's nodes as a 0/1 table, with a column for the k-th node of each kind; products count shared surroundings."""
     from scipy.sparse import csr_array
 
     owners, hashes = batch.graph_of_node(), familiarity.hashes(batch)
@@ -345,7 +345,7 @@ def _shapes(batch: GraphBatch, familiarity: Familiarity) -> csr_array:
 
 
 def minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence[Graph]) -> npt.NDArray[np.bool_]:
-    """Counterfactuals from which no single edit can be left out: what is left is rejected, off the rung, or cannot be done."""
+    """Counterfactuals from which no single edit can be omitted: the rest is rejected, off the rung, or impossible."""
     owners, made = list[int](), list[Graph]()
     for place, (member, graph) in enumerate(zip(members, before, strict=True)):
         path = member.edits
@@ -379,7 +379,7 @@ def _mean(values: npt.NDArray[np.bool_]) -> float | None:
 def reviewers_figures(
     subject: Subject, figures: Figures, plausible: Figures, recourses: Sequence[RecourseEvidence]
 ) -> Mapping[str, float | int | None]:
-    """Figures of the whole, of how much counterfactuals look like the data, and of each recourse by those names; means over the counterfactuals shown."""
+    """Figures of the explanation, of the likeness of counterfactuals to the data, and of each recourse by those names; means over the counterfactuals shown."""
     explanation = subject.explanation
     members = [member for recourse in explanation.recourses for member in recourse.covered]
     if not members:
@@ -416,7 +416,7 @@ def reviewers_figures(
 class Unseen:
     """Coverage and success of rules on graphs they were not chosen on, "random" ones or whole scaffolds, and on those they were; means over five splits.
 
-    `success` has the share of each rule of the explanation, None where it can be carried out nowhere.
+    `success` has the share of each rule of the explanation, None if it cannot be carried out on any graph.
     """
 
     split: str
@@ -428,8 +428,8 @@ class Unseen:
 def unseen(subject: Subject) -> list[Unseen]:
     """Coverage and success on unseen graphs, for a random split and, for molecules, a split by scaffold.
 
-    Molecules of one scaffold are alike, so a random split leaves near copies on both sides; a split by scaffold keeps them on one. Nothing for vectors and for
-    fewer than ten inputs.
+    Molecules of one scaffold are alike, so a random split leaves near copies on both sides; a split by scaffold keeps them on one. Empty for vectors
+    and for fewer than ten inputs.
     """
     if subject.mined is None or subject.rows is None:
         return []
@@ -466,7 +466,7 @@ def scaffold_folds(graphs: Sequence[Graph]) -> npt.NDArray[np.int64]:
 
 
 def scaffold_key(graph: Graph) -> int:
-    """Key of the scaffold (Bemis and Murcko 1996): rings and what links them, left when ends of chains are cut again and again."""
+    """Key of the scaffold (Bemis and Murcko 1996): rings and their linkers, left after repeated removal of leaves."""
     import networkx as nx  # a quarter of a second to import
 
     plain: nx.Graph[int] = nx.Graph(graph.edges.tolist())

@@ -1,8 +1,8 @@
-"""Every claim of a run by rules recomputed slowly, with networkx and plain forward passes, from the words that define a rule.
+"""Independent recomputation of every claim of a run by rules, with networkx and plain forward passes, from the definition of a rule.
 
 A rule can be carried out where its `before` maps one-to-one into the graph: labels equal, its edges present with equal edge labels, no
-neighbour of a `closed` node outside the map, and nodes that `after` joins and `before` does not, not joined in the graph. None of the
-code that mined the rules is used for that.
+neighbour of a `closed` node outside the map, and nodes that `after` joins and `before` does not, not joined in the graph. The code that mines rules
+is not used here.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _MOST_ALIKE = 10
 
 
 class Outcome(NamedTuple):
-    """A rule carried out by hand: the graph afterwards, whose nodes are those of the input and `("new", k)`, and how many elements change."""
+    """A rule carried out in networkx: the graph afterwards, with the input's nodes and new ones `("new", k)`, and the number of changed elements."""
 
     graph: nx.Graph[Any]
     cost: int
 
 
 def recheck_rules(subject: Subject, dataset: GraphDataset | None = None) -> list[Figure]:
-    """The figures of a run by rules, as stated and as recomputed; without the data and its classes, what the jury says is not."""
+    """The figures of a run by rules, as stated and as recomputed; figures of the jury need the data with its classes."""
     explanation, mined = subject.explanation, subject.mined
     inputs = explanation.inputs
     if not inputs:
@@ -84,7 +84,7 @@ def recheck_rules(subject: Subject, dataset: GraphDataset | None = None) -> list
 def _shown(
     subject: Subject, entries: list[tuple[Rule | None, CoveredInput]], verdicts: Verdicts
 ) -> tuple[np.ndarray, list[Figure]]:
-    """Which of the counterfactuals shown hold, and how many are as the rule, the model and the ladder say."""
+    """Which of the counterfactuals shown hold, and how many agree with the rule, the model and the ladder."""
     explanation = subject.explanation
     graphs = {index: as_networkx(it.graph) for index, it in explanation.inputs.items()}
     batch = GraphBatch.from_graphs(member.counterfactual for _, member in entries)
@@ -115,7 +115,7 @@ def _shown(
 
 
 def _sampled(subject: Subject) -> list[Figure]:
-    """Statistics of some rules, by matching their patterns in all inputs, or in some."""
+    """Statistics of some rules, by matching their patterns in all or some inputs."""
     recourses, inputs = subject.explanation.recourses, list(subject.explanation.inputs.values())
     table, rng = None if subject.mined is None else subject.mined.table, np.random.default_rng(0)
     numbers: list[int] = rng.permutation(len(recourses)).tolist()
@@ -161,7 +161,7 @@ def _sampled(subject: Subject) -> list[Figure]:
 
 
 def _interval_is_right(known: Mapping[str, Any]) -> bool:
-    """Whether success and interval follow from the counts."""
+    """Whether the success and interval of a rule follow from its counts."""
     applicable, accepted = known.get("applicable"), known.get("accepted")
     if not isinstance(applicable, int) or not isinstance(accepted, int) or accepted > applicable:
         return False
@@ -174,7 +174,7 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
 
 
 def _from_table(subject: Subject, mined: MinedRules) -> dict[str, float | None]:
-    """What follows from the table alone."""
+    """Figures that follow from the table alone."""
     task, wishes = subject.task, subject.wishes
     chosen = RuleChooser(task=task, mined=mined, plausibility=subject.plausibility, wishes=wishes).choice()
     figures = rule_figures(mined, chosen.choice, task, wishes) | (
@@ -185,7 +185,7 @@ def _from_table(subject: Subject, mined: MinedRules) -> dict[str, float | None]:
 
 
 def _expected(subject: Subject, mined: MinedRules, dataset: GraphDataset | None) -> dict[str, float | None]:
-    """What is expected to come true: by a jury that is trained again, or where rules were chosen without one by the estimates of the table."""
+    """Figures of what is expected to come true: by a jury trained again, or by the table's estimates if rules were chosen without one."""
     explanation, plausibility, study = subject.explanation, subject.plausibility, mined.rejects.dataset
     if "jury_confirmed" in explanation.metrics:
         jury, study = _trained_again(subject, dataset) or (None, study)
@@ -207,7 +207,7 @@ def _expected(subject: Subject, mined: MinedRules, dataset: GraphDataset | None)
 
 
 def _trained_again(subject: Subject, dataset: GraphDataset | None) -> tuple[Jury, GraphDataset] | None:
-    """The jury of a run and the graphs it is trained on; None without classes, and where it had guests, which no run keeps."""
+    """The jury of a run and its training graphs; None without classes, or if it had guests, which runs do not store."""
     facts, task = subject.explanation.facts.facts, subject.task
     request = facts.get("request")
     has_guests = isinstance(request, dict) and isinstance(request.get("jury"), list)
@@ -224,7 +224,7 @@ def _trained_again(subject: Subject, dataset: GraphDataset | None) -> tuple[Jury
 def _tried(rule: Rule, graph: Graph, subject: Subject) -> tuple[bool, bool, int]:
     """Whether a rule can be carried out in a graph, whether some place has an accepted result, and how many places there are.
 
-    Places beyond `_MOST_PLACES` are not looked at, and those that break a chemist's wishes are none.
+    At most `_MOST_PLACES` places are tried; those that break a chemist's wishes do not count.
     """
     task, plausibility, names = subject.task, subject.plausibility, subject.explanation.schema.label_names
     wishes, plain = task.algorithm.smarts(), as_networkx(graph)
@@ -323,7 +323,7 @@ def carried_out(rule: Rule, graph: nx.Graph[Any], place: Mapping[int, Any]) -> O
 
 
 def is_same(after: nx.Graph[Any], counterfactual: Graph) -> bool:
-    """Whether what a rule made is the counterfactual: kept nodes have the same ids, new ones may stand in any order."""
+    """Whether the result of a rule is the counterfactual: kept nodes have the same ids, new ones may come in any order."""
     import networkx as nx
 
     stored = as_networkx(counterfactual)
@@ -339,7 +339,7 @@ def is_same(after: nx.Graph[Any], counterfactual: Graph) -> bool:
 
 
 def as_graph(after: nx.Graph[Any], graph: Graph) -> Graph:
-    """What a rule made of a graph, kept nodes with their ids."""
+    """The result of a rule as a `Graph`, kept nodes with their ids."""
     kept = sorted(node for node in after if not isinstance(node, tuple))
     nodes = [*kept, *sorted(node for node in after if isinstance(node, tuple))]
     rank = {node: k for k, node in enumerate(nodes)}

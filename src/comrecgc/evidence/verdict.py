@@ -16,13 +16,13 @@ graphs speak against it; or no pairs speak for it, and its inputs are hardly rej
 
 Pairs that differ by one change alone are asked where pairs of the whole rule decide nothing; they never make it strong. Nor do other models alone: a
 harmless group that goes with the class is learned by every model of the data, and only pairs of graphs that differ by nothing else can tell. A weak
-recourse that the explained model itself obeys at least every other time is a shortcut: it says what moves this one model. `benchmarks/evidence.py`
+recourse that turns the explained model at least every other time is a shortcut: it shows what moves this one model. `benchmarks/evidence.py`
 measures what the limits separate.
 
 **Other models** are asked one by one: does a recourse turn them too, or is it a quirk of the model that is explained?
 "Most of the panel accept the result" flatters a recourse whose inputs the panel accepts anyway. Here only inputs count that the other model
 rejects too, and the recourse must turn them; and more of them than random changes of the same kind do, since some models accept after almost any change.
-A panel that only guesses is no witness: models that learned nothing agree with each other all the same.
+A panel that only guesses does not count: models that learned nothing can still agree with each other.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _GRAPHS_AT_ONCE = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What one other model says of the results of one recourse."""
+    """Answers of one other model on the results of one recourse."""
 
     member: str  # the model: its architecture and seed, or its file
     chosen_with: bool  # whether it took part in the choice of the recourse, so that its answer is no surprise
@@ -76,7 +76,7 @@ class Answer:
 
     @property
     def works(self) -> bool | None:
-        """Whether the recourse turns most of these inputs, and more than random changes do; None where it cannot tell."""
+        """Whether the recourse turns most of these inputs, and more than random changes do; None if there are too few inputs or the panel guesses."""
         if self.share_turned is None or self.guesses:
             return None
         least = self.random_share
@@ -85,13 +85,13 @@ class Answer:
 
     @property
     def random_share(self) -> float | None:
-        """What random changes turn; None for too few."""
+        """Share turned by random changes; None for too few."""
         return self.random_turned / self.random_rejects if self.random_rejects >= LEAST_INPUTS else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSummary:
-    """What one other model, or all of one architecture, says of all recourses together."""
+    """Answers of one other model, or of all of one architecture, on all recourses together."""
 
     name: str
     chosen_with: bool  # whether it took part in the choice
@@ -108,7 +108,7 @@ class ModelSummary:
 
 
 def summaries(said: Sequence[Sequence[Answer]], *, architectures: bool = False) -> list[ModelSummary]:
-    """What each other model, or with `architectures` all of one architecture, says of all recourses, in the order of the panels."""
+    """Summary of each other model, or with `architectures` of each architecture, on all recourses, in the order of the panels."""
     rows: dict[tuple[str, bool], list[Answer]] = {}
     for answer in (answer for row in said for answer in row):
         name = answer.architecture if architectures else answer.member
@@ -162,7 +162,7 @@ def answers(
     panels: Sequence[tuple[Panel, bool]],
     classes: npt.NDArray[np.int8] | None = None,
 ) -> list[tuple[Answer, ...]]:
-    """What each member of some panels, which took part in the choice or not, says of the results of each recourse.
+    """Answers of each member of some panels, whether it took part in the choice or not, on the results of each recourse.
 
     True labels of the data tell panels that only guess.
     """
@@ -192,7 +192,7 @@ def confirmed_share(panel: Panel, before: Sequence[Graph], after: Sequence[Graph
 
 
 def accepts(classifier: Classifier, graphs: Sequence[Graph]) -> BoolArray:
-    """Which graphs a classifier accepts, asked about some thousand at a time."""
+    """Which graphs a classifier accepts, in batches of some thousand."""
     parts = [graphs[start : start + _GRAPHS_AT_ONCE] for start in range(0, len(graphs), _GRAPHS_AT_ONCE)]
     masks = [classifier.accept_probability(GraphBatch.from_graphs(part)) > 0.5 for part in parts]
     return np.concatenate([np.zeros(0, bool), *masks])
@@ -241,7 +241,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What to think of a recourse."""
+    """The verdict on a recourse."""
 
     level: Level
     shortcut: bool  # whether it moves the explained model and hardly any other
@@ -266,7 +266,7 @@ def judge(
     unseen: Sequence[Split] = (),
     random: RandomRules | None = None,
 ) -> Verdict:
-    """The verdict on one recourse, from what is known of it (`RecourseEvidence`).
+    """The verdict on one recourse, from its evidence (`RecourseEvidence`).
 
     `labelled` are the inputs it turns that are truly labelled reject, and all that it turns; `share_reject` is the share of all graphs that are labelled so.
     """
@@ -381,7 +381,7 @@ Figures = Mapping[str, float | int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class RecourseEvidence:
-    """What is known of one recourse."""
+    """The evidence on one recourse."""
 
     summary: str  # what it does
     verdict: Verdict  # what to think of it, and why
@@ -394,7 +394,7 @@ class RecourseEvidence:
     plausibility: Figures = field(default_factory=dict)  # how much its results look like the data
 
     def document(self) -> dict[str, Any]:
-        """The record as JSON values, with what follows from its counts."""
+        """The record as JSON values, with derived figures."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         plain["verdict"] |= {"sentence": self.verdict.sentence}
         plain["pairs"] = self.pairs.figures()
@@ -409,19 +409,19 @@ class RecourseEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlEvidence:
-    """The same pipeline on the explained model, or on a classifier that knows nothing."""
+    """Figures of the pipeline on the explained model, or on an uninformed classifier."""
 
     name: str  # which classifier, or which rules
     figures: Figures  # coverage by who is asked, matched pairs, other models, and how many recourses are of each level
 
     def share(self, name: str) -> str:
-        """A share in per cent; a dash where it is not known."""
+        """A share in per cent; a dash if unknown."""
         share = self.figures.get(name)
         return "–" if share is None else f"{share:.1%}"
 
     @property
     def pairs(self) -> str:
-        """How many pairs of real graphs change their label as said, in words."""
+        """Number of pairs of real graphs whose label changes as the recourses claim, in words."""
         said, against = self.figures.get("pairs_as_said"), self.figures.get("pairs_against")
         if said is None or against is None:
             return "–"
@@ -457,7 +457,7 @@ class Evidence:
 
     @property
     def models(self) -> list[ModelSummary]:
-        """What each other model says of all recourses."""
+        """Summary of each other model on all recourses."""
         return summaries([recourse.answers for recourse in self.recourses])
 
     @property
@@ -467,7 +467,7 @@ class Evidence:
 
     @property
     def sentence(self) -> str:
-        """The whole in a few sentences."""
+        """The evidence in a few sentences."""
         if not self.recourses:
             return "There are no recourses to judge."
         counts = [f"{num} {level}" for level, num in self.levels.items()]
@@ -483,7 +483,7 @@ class Evidence:
 
     @property
     def better_than_ignorance(self) -> bool | None:
-        """Whether strong and mixed recourses cover more than those of every classifier that knows nothing; None without such controls."""
+        """Whether strong and mixed recourses cover more than those of every uninformed classifier; None without such controls."""
         own, controls = self._backed(self.figures), [self._backed(control.figures) for control in self.controls[1:]]
         known = [interval for interval in controls if interval is not None]
         return None if own is None or not known else own[0] > max(high for _, high in known)

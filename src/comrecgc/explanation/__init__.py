@@ -1,4 +1,4 @@
-"""What a run finds: records, assembly from rules or vectors, run folders, and what is done with them later."""
+"""Explanations: records, assembly from rules or vectors, run folders, and their later use."""
 
 from comrecgc.explanation.assembly import (
     NUMBERS,

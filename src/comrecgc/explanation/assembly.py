@@ -1,6 +1,6 @@
-"""From recourses and the counterfactuals that show them to the explanation, and what speaks for rules.
+"""From recourses and their counterfactuals to the explanation, and the evidence for rules.
 
-Rules are believed for what members of the jury say that took no part, for pairs of real graphs, and for their measured effect on a number.
+Evidence for rules comes from members of the jury that took no part, from pairs of real graphs, and from measured effects on a number.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class VerifiedCounterfactual:
         cls, recourse: int, rule: Rule, place: int, graph: Graph, site: Site, changed: Graph, probability: float, *,
         confirmed: bool | None = None, truth: float | None = None,
     ) -> VerifiedCounterfactual:  # fmt: skip
-        """What a rule makes of a graph at a site."""
+        """The result of a rule at a site of a graph."""
         cost = rule.cost + graph.size + rule.size_change - changed.size  # with edges that go with removed nodes
         known: dict[str, Any] = {"probability": probability, "counterfactual": changed, "truth": truth}
         known |= {"distance": rule.distance(graph, changed), "site": site, "num_edits": cost, "cost": cost}
@@ -71,8 +71,8 @@ def assemble(
 ) -> Explanation:
     """Build the explanation from recourses, with words and statistics and without inputs, and one counterfactual of each input that they cover.
 
-    `turned` has the places of all inputs that each recourse covers, whether or not an earlier one does, and `reasons` why an input is left out, by its
-    place among the rejects. Without `plausibility` there is nothing to judge.
+    `turned` has the positions of all inputs that each recourse covers, including those that an earlier one covers. `reasons` says why an input is
+    left out, by its position among the rejects. Without `plausibility` rungs are not computed.
     """
     dataset = rejects.dataset
     is_known = any(it.confirmed is not None for it in shown)
@@ -115,7 +115,7 @@ def assemble(
 
 
 def explain_nothing(task: Task[Any], rejects: Rejects, *, warnings: Sequence[str], notes: Sequence[str]) -> Explanation:
-    """The explanation where the model rejects no graph."""
+    """The explanation if the model rejects no graph."""
     return assemble(task, rejects, None, parameters=task.parameters(), warnings=warnings, notes=notes)
 
 
@@ -136,7 +136,7 @@ def map_positions(vectors: Sequence[npt.NDArray[np.float32]]) -> list[tuple[floa
 def _chemistry(
     before: Sequence[Graph], after: Sequence[Graph], dataset: GraphDataset, *, is_rule: bool
 ) -> tuple[float | None, dict[str, Any]]:
-    """Share of counterfactuals that are valid molecules, None if rdkit cannot check it; and how a rule changes properties, nothing where bonds are not known."""
+    """Share of counterfactuals that are valid molecules, None if rdkit cannot check it; and how a rule changes properties, empty if bonds are not known."""
     valid, changes, names = None, None, dataset.label_names
     with suppress(InputError):  # no rdkit, or edge labels that are no bonds
         if dataset.is_molecular and after:
@@ -169,7 +169,7 @@ _MOST_LISTED = 100  # pairs of a rule
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trust:
-    """What speaks for the results of the chosen rules."""
+    """Evidence for the results of the chosen rules."""
 
     report: JuryReport | None  # what the jury says of each result shown
     pairs: Sequence[MatchedPairs] | None  # real graphs that differ by each rule; none where no classes are known
@@ -233,7 +233,7 @@ def trust_in(
 def _measured(
     jury: NumberJury, pairs: Sequence[MatchedPairs], shown: Sequence[VerifiedCounterfactual], rejects: Rejects
 ) -> npt.NDArray[np.float64]:
-    """What measured pairs of the rule of each result add to its predicted change, and the variance that they leave, `[B, 2]`."""
+    """Correction of each result's predicted change by measured pairs of its rule, and the remaining variance, `[B, 2]`."""
     indices = rejects.indices[[it.place for it in shown]]
     known, of = np.zeros((len(shown), 2)), np.array([it.recourse for it in shown])
     for number, own in enumerate(pairs):
@@ -242,7 +242,7 @@ def _measured(
 
 
 def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
-    """Networks of the panel that took no part: they do where results must be confirmed, and where models are explained together."""
+    """Networks of the panel that took no part in the choice; none if results must be confirmed or if models are explained together."""
     panel = plausibility.panel
     if panel is None or panel.unanimous or Rung.parse(task.changes) == Rung.CONFIRMED:
         return []
@@ -252,7 +252,7 @@ def _relatives(task: Task[Rules], plausibility: Plausibility) -> list[Any]:
 def expected_share(estimate: float, pairs: MatchedPairs) -> tuple[float, tuple[float, float]]:
     """Share of the results of a rule that are expected to come true, and its 95% interval.
 
-    Pairs of real graphs whose first is labelled reject say it outright; the jury's estimate weighs as much as ten of them.
+    Pairs of real graphs whose first is labelled reject are direct observations; the jury's estimate weighs as much as ten of them.
     """
     turned, stayed = pairs.as_said + _PRIOR * estimate, pairs.stays_reject + _PRIOR * (1 - estimate)
     from scipy.stats import beta
@@ -299,7 +299,7 @@ def _listed(pairs: MatchedPairs, dataset: GraphDataset) -> list[dict[str, Any]]:
 
 
 def shortcuts(mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]) -> list[int]:
-    """Rows of rules, none of them chosen, that move the explained model for many inputs, and that the jury does not believe."""
+    """Rows of rules that turn the explained model for many inputs and that the jury does not believe; none of them is chosen."""
     table = mined.table
     if not table.has_jury or not len(table):
         return []
@@ -312,7 +312,7 @@ def shortcuts(mined: MinedRules, wishes: RuleFilter, chosen: Sequence[int]) -> l
 def trust_warnings(
     mined: MinedRules, figures: Mapping[str, float | None], coverage: float, wishes: RuleFilter
 ) -> list[str]:
-    """What a reader must know first."""
+    """Warnings on the truth of the results."""
     expected = figures.get("expected_true")
     if not wishes.min_truth or not mined.table.has_jury:
         return []
@@ -321,7 +321,7 @@ def trust_warnings(
         return []
     sentence = (
         f"Hardly any change is expected to come true: models of other kinds that took no part accept results for {believed or 0.0:.1%} of the rejects. "
-        "What else moves this model is listed as its shortcuts."
+        "Other rules that turn this model are listed as its shortcuts."
     )
     return [sentence]
 
@@ -340,13 +340,13 @@ _LISTED = 60  # changes that a picture shows
 
 
 NUMBERS = "numbers"
-"""What a manifest calls the numbers of a run and their goal."""
+"""Key of the numbers of a run and their goal in the manifest."""
 
 
 def number_facts(
     classifier: GoalClassifier, rejects: Rejects, dataset: GraphDataset, jury: NumberJury | None
 ) -> dict[str, Any]:
-    """The goal of a run and the numbers of its inputs, measured and predicted, as plain values; `dataset` is what `rejects.indices` speak of."""
+    """The goal of a run and the numbers of its inputs, measured and predicted, as plain values; `rejects.indices` refer to `dataset`."""
     indices, batch = rejects.indices.tolist(), GraphBatch.from_graphs(rejects.graphs)
     predicted = classifier.numbers(batch).tolist()
     # By copies of the jury that were not trained on the input.
@@ -361,7 +361,7 @@ def number_facts(
 
 
 def expected_after(numbers: Mapping[str, Any], index: int, statistics: Mapping[str, Any] | None) -> float | None:
-    """What a measured number is expected to become: with the expected effect of the rule, less its share of what is unusual about the measurement."""
+    """Expected number after a rule: the measured number plus the expected effect, minus a share of the deviation of the measurement from its prediction."""
     value, unseen = numbers["measured"].get(str(index)), numbers["unseen"].get(str(index))
     effect = (statistics or {}).get("effect") or {}
     if value is None or unseen is None or "expected" not in effect:
@@ -370,7 +370,7 @@ def expected_after(numbers: Mapping[str, Any], index: int, statistics: Mapping[s
 
 
 def stored_goal(numbers: Mapping[str, Any], model: Classifier) -> GoalClassifier:
-    """The goal of a run that is read back; the numbers of inputs are those that were predicted then."""
+    """The goal of a stored run; the numbers of its inputs are those predicted in the run."""
     goal = Goal(**numbers["goal"])
     indices = [int(index) for index in numbers["predicted"]]
     starts = np.zeros(1 + max(indices, default=0))
@@ -387,7 +387,7 @@ def number_after(numbers: Mapping[str, Any], index: int, probability: float) -> 
 def effect_of(
     record: MinedRule, mined: MinedRules, classifier: Classifier, asked: Jury | None, pairs: MatchedPairs, graphs: LabelledGraphs
 ) -> dict[str, Any]:  # fmt: skip
-    """Predicted and measured change of the number by a rule, as plain values; nothing for classes. Members of the jury that report are asked."""
+    """Predicted and measured change of the number by a rule, as plain values; empty for classes. Predictions come from the jury members that report."""
     dataset = mined.rejects.dataset
     if dataset.goal is None or not isinstance(classifier, GoalClassifier):
         return {}
@@ -438,7 +438,7 @@ def describe_measured(changes: FloatArray, goal: Goal) -> dict[str, Any]:
 
 
 def disagreement(measured: dict[str, Any], predicted: float) -> str | None:
-    """A sentence where measured pairs contradict the prediction; None where they do not."""
+    """A sentence if measured pairs contradict the prediction, else None."""
     interval = measured.get("interval")
     if interval is None or interval[0] <= predicted <= interval[1]:
         return None
@@ -518,7 +518,7 @@ def _few(changes: FloatArray) -> list[float]:
 
 
 def _unseen(classifier: GoalClassifier, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which graphs the model was not trained on, where that is known; all where it is not."""
+    """Which graphs the model was not trained on; all if that is not known."""
     split = classifier.model.facts.get("split") if isinstance(classifier.model, GraphClassifier) else None
     return ~np.isin(indices, split.get("train", []) if isinstance(split, dict) else [])
 

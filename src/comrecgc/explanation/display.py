@@ -168,7 +168,7 @@ def works_words(known: Mapping[str, Any]) -> str:
 
 
 def picture_of(recourse: CommonRecourse) -> str:
-    """A rule, or the smallest input that a vector covers, before and after; nothing where there is neither."""
+    """The picture of a rule, or of the smallest input that a vector covers, before and after; empty if there is neither."""
     scene = recourse.scene
     if scene is None:
         return ""
@@ -188,7 +188,7 @@ def smallest(recourse: CommonRecourse) -> CoveredInput | None:
 
 
 def example_html(member: CoveredInput, scene: Explanation) -> str:
-    """An input before and after."""
+    """One input before and after as HTML."""
     pen = Pen(scene.schema)
     graph = scene.inputs[member.input].graph
     title = f"Input {member.input}"
@@ -201,7 +201,7 @@ def example_html(member: CoveredInput, scene: Explanation) -> str:
 
 
 def pyg_counterfactual(explanation: Explanation, index: int) -> Data:
-    """What comes of an input, as PyG `Data`; see `Explanation.counterfactual`."""
+    """The counterfactual of an input as PyG `Data`; see `Explanation.counterfactual`."""
     _, member = _covering(explanation, index)
     data = _data(explanation, member.counterfactual)
     if "y" in data:  # the class of the graph before
@@ -218,7 +218,7 @@ def _covering(explanation: Explanation, index: int) -> tuple[int, CoveredInput]:
 
 
 def _data(explanation: Explanation, graph: Graph) -> Data:
-    """A graph in the features of the user's data where they are at hand, else one-hot in its labels."""
+    """A graph with the features of the user's data if available, else with one-hot labels."""
     own = None if explanation.origin is None else explanation.origin.attributes
     if own is None or graph.source < 0:
         return to_data(graph, np.eye(len(explanation.schema.label_names), dtype=np.float32))

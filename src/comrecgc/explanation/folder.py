@@ -1,7 +1,7 @@
 """The run folder: an explanation as `explanation.json` and as tables, a manifest with their checksums, and all of it read back.
 
-msgspec checks types and sizes while it parses and names the place of whatever is wrong. What must hold between values is checked here and, for files
-and runs alike, when an `Explanation` is built.
+msgspec checks types and sizes while it parses, and names the place of an error. Relations between values are checked here and, for files and runs
+alike, when an `Explanation` is built.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class _Document(Struct, kw_only=True):
 
 
 def parse(text: bytes, kind: type[T]) -> T:
-    """A JSON document of a given shape; whatever is wrong is named by its place."""
+    """A JSON document of a given shape; errors name the place."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
@@ -230,7 +230,7 @@ def _counterfactual(record: _Counterfactual, next_id: int, source: int) -> Graph
 
 @contextmanager
 def _within(where: str | Path) -> Iterator[None]:
-    """Complaints within the block get the file, or the place in it."""
+    """Errors within the block are prefixed with the file, or the place in it."""
     try:
         yield
     except InputError as error:
@@ -242,7 +242,7 @@ def _within(where: str | Path) -> Iterator[None]:
 class LabelWords:
     """Edits as lists of words and numbers: `["relabel", 3, "C"]`, `["add_node", 3, "O"]`, `["remove_node", 7]`.
 
-    Labels go by their names. A label whose name another label has too is followed by its number.
+    Labels are written by name. If several labels share a name, the label's number follows.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -373,7 +373,7 @@ COLUMNS = (
 
 
 def molecule_rows(explanation: Explanation) -> list[list[Any]] | None:
-    """A header, then a row for every input; None where inputs are no molecules, bonds are not known or rdkit is not installed."""
+    """A header, then a row for every input; None if inputs are no molecules, bonds are not known or rdkit is not installed."""
     if not explanation.schema.is_molecular or not explanation.schema.edge_label_names:
         return None
     try:
@@ -487,6 +487,8 @@ def load_explanation(folder: str | Path) -> Explanation:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a run folder: there is no such folder")
+    if not (folder / MANIFEST).is_file():
+        raise InputError(f"{folder} is not the folder of a finished run: it has no {MANIFEST}")
     text = read_bytes(folder / MANIFEST)
     with _within(folder / MANIFEST):
         manifest, facts = parse(text, _Manifest), parse(text, RunFacts)

@@ -1,4 +1,4 @@
-"""The result of a run: which few recourses turn which rejected graphs into accepted ones, the inputs each covers, and what nothing covers."""
+"""The result of a run: a few recourses that turn rejected graphs into accepted ones, the inputs that each covers, and the uncovered inputs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Position = tuple[float, float]
 
 @dataclass(frozen=True)
 class RejectedInput:
-    """A graph that the classifier rejects, as read from the dataset, with what the data calls it and its stereo marks, which graphs do not hold."""
+    """A graph that the classifier rejects, as read from the dataset, with its name and its stereo marks."""
 
     graph: Graph
     reject_probability: float
@@ -102,17 +102,17 @@ class CommonRecourse:
     """One change that turns many rejected graphs into accepted ones: a vector of the embedding, or a rewrite rule.
 
     Args:
-        summary: What it does, in a few words: "remove N, 2 O (nitro)".
-        vector: Vectors: the recourse `r`, float32; kept as floats with as many digits as tell float32 values apart.
+        summary: The change in a few words: "remove N, 2 O (nitro)".
+        vector: Vectors: the recourse `r`, float32, stored with as many digits as identify a float32.
         rule: Rules: the rewrite rule.
         row: Rules: its row of the rule table of the run.
         smirks: Rules of molecules: the same as SMIRKS.
-        statistics: How the recourse fares where it can be carried out, as JSON values by name.
-        description: The summary at more length.
-        covered: Inputs covered by this recourse and by none chosen before it.
-        also_covers: Inputs that this recourse covers too, but that one chosen before it covers already.
-        share_valid: Share of `covered` whose counterfactual is a valid molecule; None where that means nothing.
-        scene: The explanation that it is one of, with the graphs and names for drawing; set by that.
+        statistics: Figures of the recourse on the inputs it can be carried out on, as JSON values by name.
+        description: A longer summary.
+        covered: Inputs covered by this recourse and not by one chosen before it.
+        also_covers: Further inputs that this recourse covers, which one chosen before it covers already.
+        share_valid: Share of `covered` whose counterfactual is a valid molecule; None for other graphs.
+        scene: The explanation it belongs to, with the graphs and names for drawing; set by the explanation.
     """
 
     summary: str
@@ -140,7 +140,7 @@ class CommonRecourse:
 
     @property
     def gain(self) -> int:
-        """How many inputs this recourse covers that none chosen before it does."""
+        """Number of inputs that this recourse covers and none chosen before it does."""
         return len(self.covered)
 
     @property
@@ -162,7 +162,7 @@ class CommonRecourse:
         from comrecgc.explanation.display import plot_change
 
         if self.scene is None:
-            raise InputError("Only a recourse of an Explanation can be drawn (got one that stands alone)")
+            raise InputError("Only a recourse of an Explanation can be drawn (got one on its own)")
         if not -len(self.covered) <= example < len(self.covered):
             raise InputError(f"example must be a place in covered, of {len(self.covered)} inputs (got {example})")
         return plot_change(self.covered[example], self.scene, title=self.summary)
@@ -175,9 +175,9 @@ class CommonRecourse:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What is true of one run but not of what it found, such as seconds of each stage and bytes of memory. The manifest has it, `explanation.json` not.
+    """Facts of one run that are no part of its result, such as seconds of each stage and bytes of memory. They go into the manifest, not into `explanation.json`.
 
-    `facts` are anything else worth keeping: names of checkpoints, steps walked.
+    `facts` holds anything else, such as names of checkpoints and steps walked.
     """
 
     seed: int | None = None
@@ -197,13 +197,13 @@ class RunFacts:
 
 
 def number_in(values: Mapping[str, Any], name: str) -> float | None:
-    """A figure, if it is there and is one: files may hold anything."""
+    """The named value if it is a number, else None, since files may hold anything."""
     value = values.get(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def interval_in(values: Mapping[str, Any], name: str = "interval") -> tuple[float, float] | None:
-    """An interval, if it is there and is one."""
+    """The named value if it is an interval, else None."""
     found = values.get(name)
     if isinstance(found, list) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
         return float(found[0]), float(found[1])
@@ -211,7 +211,7 @@ def interval_in(values: Mapping[str, Any], name: str = "interval") -> tuple[floa
 
 
 def json_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy with plain JSON values, which is what comes back from a file."""
+    """A copy with plain JSON values, equal to what a file would return."""
     try:
         copied: dict[str, Any] = json.loads(
             json.dumps(dict(values), ensure_ascii=False, allow_nan=False, default=_plain).encode()
@@ -277,7 +277,7 @@ Metric = float | int | None
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What an explanation is of, as it was at hand in the run; no file holds it."""
+    """The model and the data of an explanation in memory; files do not hold them."""
 
     classifier: Classifier
     attributes: Attributes | None  # the tensors of the user's graphs; none where labels are all there is
@@ -285,7 +285,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class AtHand:
-    """What goes with an explanation and is no part of what was found."""
+    """Attachments of an explanation that are no part of the result."""
 
     facts: RunFacts = field(default_factory=RunFacts)
     chooser: RuleChooser | StoredChooser | None = None
@@ -306,12 +306,12 @@ class Explanation:
         inputs: The rejected graphs by index in the dataset.
         recourses: The common recourses, in order of selection.
         uncovered: The inputs that no recourse covers.
-        warnings: What a reader must know before trusting the figures, one sentence each.
-        notes: What reading and searching did, one sentence each.
-        shortcuts: Rules that move the explained model and that models of other kinds do not believe; they cover nothing here.
+        warnings: Reasons to be careful with the figures, one sentence each.
+        notes: Remarks on reading the data and on the search, one sentence each.
+        shortcuts: Rules that move the explained model and that models of other kinds do not believe; they count for no coverage.
         recourse: Kind of the recourses, "vectors" or "rules".
         changes: Which changes the counterfactuals were found with: "any", "connected", "plausible" or "confirmed".
-        at_hand: Facts of the run, what chooses again, and the model; two explanations are equal whatever these are.
+        at_hand: Facts of the run, the chooser and the model; they do not count for equality.
     """
 
     schema: Schema
@@ -339,7 +339,7 @@ class Explanation:
             _set(recourse, scene=self)
 
     def using(self, **others: Any) -> Explanation:
-        """The same explanation with other `facts`, `chooser` or `origin`; what was found is not checked again."""
+        """The same explanation with other `facts`, `chooser` or `origin`; its records are not checked again."""
         found = copy.copy(self)
         _set(found, at_hand=replace(self.at_hand, **others))
         return found
@@ -351,12 +351,12 @@ class Explanation:
 
     @property
     def chooser(self) -> RuleChooser | StoredChooser | None:
-        """Rules: chooses again; None where the table of rules is not at hand."""
+        """Rules: the function that chooses again; None if the table of rules is not available."""
         return self.at_hand.chooser
 
     @property
     def origin(self) -> Origin | None:
-        """The model and the tensors of the user's graphs; None where they are not at hand."""
+        """The model and the tensors of the user's graphs; None if they are not available."""
         return self.at_hand.origin
 
     def choose(
@@ -375,11 +375,11 @@ class Explanation:
         confirmed: bool | None = None,
         min_truth: float | None = None,
     ) -> Explanation:
-        """Choose rules again under other wishes, from the table the run made; nothing is searched. None is as it was.
+        """Choose rules again under other conditions, from the table of the run, without a search. None keeps the run's setting.
 
         Args:
-            num_recourses: `R`, rules to choose at most.
-            min_success: Least share of the graphs a rule can be carried out on that it turns.
+            num_recourses: `R`, most rules to choose.
+            min_success: Least success of a rule: of the graphs it can be carried out on, the share that it turns.
             min_support: Fewest graphs that it turns.
             max_cost: Most elements that it changes.
             max_changes: Most changes made together.
@@ -387,9 +387,9 @@ class Explanation:
             forbidden_groups: Names of groups that it must not attach, as sentences have them: "nitro (–NO2)", or "nitro" or "–NO2" alone.
             forbidden_kinds: Kinds of change that it must not consist of: relabel, attach, detach, swap, join, cut, rebond, tie.
             protected_labels: Names of node labels that it must not remove or relabel.
-            radii: Radii its context may have: 0 for what changes and what it hangs on, 1 for the exact neighbours of that too, 2 for theirs.
+            radii: Radii its context may have: 0 for the change and its anchor, 1 with the anchor's exact neighbours, 2 with theirs.
             confirmed: Count only results that most of the panel accept.
-            min_truth: Count only results that come true at least this likely, according to the jury, and prefer the likeliest; 0 counts all.
+            min_truth: Count only results whose likelihood of truth, according to the jury, is at least this, and prefer the likeliest; 0 counts all.
         """
         wishes = {name: value for name, value in locals().items() if name != "self"}
         if self.recourse != "rules":
@@ -404,6 +404,13 @@ class Explanation:
         return self.coverage_curve[-1] if self.recourses else 0.0
 
     @property
+    def least_truth(self) -> float | None:
+        """Likelihood of truth, according to the jury, from which results count as covered; None if all count."""
+        wishes = self.parameters.get("wishes")
+        least = number_in(wishes, "min_truth") if isinstance(wishes, Mapping) else None
+        return least if least and number_in(self.metrics, "expected_true") is not None else None
+
+    @property
     def coverage_curve(self) -> tuple[float, ...]:
         """Share of the inputs covered by the first 1, 2, … R recourses."""
         total = max(1, len(self.inputs))
@@ -411,12 +418,12 @@ class Explanation:
 
     @property
     def counterfactuals(self) -> tuple[list[Graph], list[Graph]]:
-        """The inputs that are covered, and what comes of each, recourse after recourse."""
+        """The covered inputs with their counterfactuals, recourse after recourse."""
         members = [member for recourse in self.recourses for member in recourse.covered]
         return [self.inputs[member.input].graph for member in members], [it.counterfactual for it in members]
 
     def covering(self, index: int) -> tuple[int, CoveredInput] | None:
-        """The place of the first recourse that covers an input, and how it does; None for an uncovered one."""
+        """The index of the recourse that covers an input, and its `CoveredInput`; None for an uncovered one."""
         if index not in self.inputs:
             raise InputError(f"Not an index of an input (got {index})")
         members = ((place, member) for place, recourse in enumerate(self.recourses) for member in recourse.covered)
@@ -429,10 +436,10 @@ class Explanation:
         return frame_of(recourse_rows(self)).set_index("recourse")
 
     def counterfactual(self, index: int) -> Data:
-        """What comes of an input, as PyG `Data` in the features of the user's own graphs: kept edges in their order, new ones behind.
+        """The counterfactual of an input as PyG `Data` with the features of the user's graphs: kept edges in their order, then new ones.
 
-        Nodes and edges that do not change have their own rows of every tensor, others those of a typical node or edge of their label. An explanation
-        from a file has no features, so `x` is one-hot in the labels.
+        Unchanged nodes and edges keep their rows of every tensor; others get those of a typical node or edge of their label. An explanation from a
+        file has no features, so `x` is one-hot in the labels.
 
         Args:
             index: Index in the dataset of an input that is covered.
@@ -442,11 +449,11 @@ class Explanation:
         return pyg_counterfactual(self, index)
 
     def to_pyg(self, index: int) -> Any:
-        """What the recourse of one input changes, as a `torch_geometric.explain.Explanation`, for PyG's metrics and drawings.
+        """The change of one input as a `torch_geometric.explain.Explanation`, for PyG's metrics and drawings.
 
-        It has the graph's own tensors, and edges in their order. `node_mask` `[n, 1]` is 1 for nodes that go, change their label, or lose or gain an edge;
-        `edge_mask` for edges that go or change their label. `prediction` and `target` are the model's scores and class. `counterfactual` is what comes of
-        the graph, and `recourse` the place of the recourse.
+        It has the graph's own tensors, and edges in their order. `node_mask` `[n, 1]` is 1 for nodes that are removed or relabelled, or that lose or
+        gain an edge; `edge_mask` for edges that are removed or relabelled. `prediction` and `target` are the model's scores and class.
+        `counterfactual` is the graph after the change, and `recourse` the index of the recourse.
 
         Args:
             index: Index in the dataset of an input that is covered.
@@ -462,7 +469,7 @@ class Explanation:
         return plot_explanation(self)
 
     def to_json(self) -> str:
-        """The text of `explanation.json`: the same for the same result, whatever the run's timings."""
+        """The text of `explanation.json`, which does not depend on the run's timings."""
         from comrecgc.explanation.folder import encode_explanation
 
         return encode_explanation(self)
@@ -552,7 +559,7 @@ def check_kind(explanation: Explanation) -> None:
 
 
 def check_cover(explanation: Explanation) -> None:
-    """Every input stands in exactly one place, and a recourse speaks of inputs only."""
+    """Every input is covered once or listed as uncovered, and recourses name only inputs."""
     listed = [member.input for recourse in explanation.recourses for member in recourse.covered]
     listed += [entry.input for entry in explanation.uncovered]
     _check_indices("covered and uncovered inputs", listed, explanation.inputs)

@@ -1,4 +1,4 @@
-"""From the table of rules to the explanation: a few are chosen, and each says what it does, where and how often."""
+"""From the table of rules to the explanation: the choice of a few rules, with words, sites and statistics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LIMITS = ("min_success", "min_support", "max_cost", "max_changes")
 
 
 class ChosenRules(NamedTuple):
-    """The rules that wishes lead to, on the inputs that were mined, and for all inputs where those are a sample of them."""
+    """The chosen rules on the mined inputs, and for all inputs if those are a sample."""
 
     choice: RuleChoice
     whole: FullChoice | None
@@ -70,7 +70,7 @@ class RuleChooser:
     def of(
         cls, task: Task[Rules], mined: MinedRules, plausibility: Plausibility, **texts: tuple[str, ...]
     ) -> RuleChooser:
-        """A chooser with the wishes of the task; rules of molecules that are to come true exchange atoms and groups, and leave single bonds of the skeleton alone."""
+        """A chooser with the conditions of the task. Rules of molecules chosen for truth exchange atoms and groups, and leave single bonds of the skeleton alone."""
         wishes, dataset = task.algorithm.wishes(), mined.rejects.dataset
         if dataset.goal is not None and wishes.min_truth:
             wishes = replace(wishes, min_truth=LEAST_LIKELY)
@@ -79,7 +79,7 @@ class RuleChooser:
         return cls(task=task, mined=mined, plausibility=plausibility, wishes=wishes, **texts)
 
     def choice(self, *, bounded: bool = False) -> ChosenRules:
-        """The rules that are chosen, for all inputs where there is a census of them; `bounded` looks for the best choice, or a bound on it."""
+        """The chosen rules, for all inputs if there is a census; `bounded` computes the best choice, or a bound on it."""
         table, census = self.mined.table, self.mined.census
         choice = choose(table, self.task.num_recourses, self.wishes, bounded=bounded)
         whole = None
@@ -88,7 +88,7 @@ class RuleChooser:
         return ChosenRules(choice if whole is None else choice.of(whole.choice.rules, table, self.wishes), whole)
 
     def with_counts(self, classifier: Classifier, context: RunContext) -> RuleChooser:
-        """The same, with chosen rules counted at all of their sites, and real pairs weighed in what is expected of them.
+        """The same chooser, with chosen rules counted at all of their sites, and real pairs weighed in their expected truth.
 
         That may change the choice; so rules are chosen and counted until nothing new is chosen.
         """
@@ -116,7 +116,7 @@ class RuleChooser:
         return replace(found, mined=count_places(found.mined, found.choice().rows, oracle))
 
     def explain(self, classifier: Classifier | None = None) -> Explanation:
-        """Choose rules, and put them into an explanation, which can choose again; a classifier confirms every claim by a plain forward pass first."""
+        """Choose rules and assemble an explanation, which can choose again; with a classifier every claim is first confirmed by a plain forward pass."""
         task, mined, wishes, rejects = self.task, self.mined, self.wishes, self.mined.rejects
         chosen = self.choice(bounded=True)
         records = mined.rules(chosen.rows)
@@ -153,7 +153,7 @@ class RuleChooser:
         return assembly.assemble(
             task, rejects, self.plausibility, recourses, shown,
             [sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist() for row in chosen.rows],
-            _reasons(mined),
+            _reasons(mined, wishes),
             figures if chosen.whole is None else figures | chosen.whole.figures(),
             parameters=task.parameters() | {"wishes": wishes.stated()},
             warnings=(*assembly.trust_warnings(mined, figures, len(shown) / max(len(rejects), 1), wishes), *self.warnings),
@@ -162,11 +162,11 @@ class RuleChooser:
         ).using(chooser=self)  # fmt: skip
 
     def __call__(self, **wishes: Any) -> Explanation:
-        """Another choice; wishes are those of `Explanation.choose`."""
+        """Choose again; arguments are those of `Explanation.choose`."""
         return self.with_wishes(**wishes).explain()
 
     def with_wishes(self, **wishes: Any) -> RuleChooser:
-        """The same with other wishes, checked; those that are None stay."""
+        """The same chooser with other conditions, checked; None keeps a condition."""
         given = {name: value for name, value in wishes.items() if value is not None}
         # What each name stands for; kinds and radii stand for themselves.
         read = {"forbidden_labels": self._labels, "protected_labels": self._labels, "forbidden_groups": self._groups}
@@ -174,16 +174,16 @@ class RuleChooser:
             parts = [read[name](one) if name in read else [one] for one in given[name]]
             given[name] = tuple(value for part in parts for value in part)
         if given.get("confirmed") and not self.mined.table.has_panel:
-            raise InputError("confirmed needs a panel, and the run asked none")
+            raise InputError("confirmed needs a panel (got a run without one)")
         if given.get("min_truth") and not self.mined.table.has_jury:
-            raise InputError("min_truth needs a jury, and the run asked none")
+            raise InputError("min_truth needs a jury (got a run without one)")
         algorithm = replace(self.task.algorithm, **{name: given[name] for name in _LIMITS if name in given})
         num_recourses = given.pop("num_recourses", self.task.num_recourses)
         task = replace(self.task, algorithm=algorithm, num_recourses=num_recourses)
         return replace(self, task=task, wishes=replace(self.wishes, **given))
 
     def save(self, folder: Path) -> Mapping[str, Any]:
-        """Write the table to a run folder; what the manifest must say of it."""
+        """Write the table to a run folder; returns its entries for the manifest."""
         path = folder / RULES
         save_table(path, self.mined.table, self.mined.rejects.graphs, complete=self.mined.complete)
         said = {RULES: checksum(path), "ladder": ladder_facts(self.plausibility.ladder)}
@@ -203,7 +203,7 @@ class RuleChooser:
         return [names.index(name)]
 
     def _groups(self, name: str) -> list[int]:
-        """Groups of the table that are called so; several may be, joined by other bonds."""
+        """Groups of the table with this name; several may have it, with other bonds."""
         schema = self.mined.rejects.dataset.schema
         called = [describe_group(it.labels, it.bonds, it.bond, schema) for it in self.mined.table.groups]
         wanted = _plain(name)
@@ -215,20 +215,20 @@ class RuleChooser:
         if not found:
             near = difflib.get_close_matches(name, called, n=3, cutoff=0.0)
             raise InputError(
-                f"A group must be one of the data, as sentences call it (got {name!r}; near are {'; '.join(near)})"
+                f"A group must be one that occurs in the data, named as in sentences (got {name!r}; similar ones: {'; '.join(near)})"
             )
         return found
 
 
 def _plain(name: str) -> str:
-    """A name as people type it: any dash, any case."""
+    """A name normalised for comparison: any dash, any case."""
     return name.replace("–", "-").replace("−", "-").strip().strip("-").casefold()
 
 
 def _first_counterfactuals(
     mined: MinedRules, records: Sequence[MinedRule], wishes: RuleFilter
 ) -> list[VerifiedCounterfactual]:
-    """Every input that a chosen rule turns, under the first that does, at the very site of the table."""
+    """Every input that a chosen rule turns, under the first such rule, at the site recorded in the table."""
     table, graphs, found = mined.table, mined.rejects.graphs, []
     taken: set[int] = set()
     counts = wishes.counts(table)
@@ -306,7 +306,7 @@ def at_least(known: Mapping[str, Any]) -> str:
 
 
 def position_words(places: Mapping[str, Any]) -> str:
-    """Where a rule works far more often than elsewhere: ": 70% of those ortho to a ring nitrogen, 12% of others"; empty where nothing decides."""
+    """The position where a rule works far more often: ": 70% of those ortho to a ring nitrogen, 12% of others"; empty if there is none."""
     where = places.get("where")
     if not isinstance(where, Sequence) or [type(it) for it in where] != [str, int, float, float]:
         return ""
@@ -314,7 +314,7 @@ def position_words(places: Mapping[str, Any]) -> str:
 
 
 def _truth_figures(table: RuleTable, entries: npt.NDArray[np.int64]) -> dict[str, Any]:
-    """What the jury expects of all results of a rule, shown or not."""
+    """The jury's estimates of all results of a rule, shown or not."""
     if not table.has_jury or not len(entries):
         return {}
     truth = table.entries.truth[entries]
@@ -335,7 +335,7 @@ def _shortcut_recourses(
 
 
 def _num_applicable(mined: MinedRules, record: MinedRule, wishes: SmartsWishes) -> int:
-    """Inputs that a rule can be carried out on, somewhere where a chemist's wishes let it; the table knows nothing of wishes."""
+    """Number of inputs that a rule can be carried out on within a chemist's wishes, which the table does not know."""
     table, rejects = mined.table, mined.rejects
     if not wishes:
         return int(table.rules.num_applicable[record.row])
@@ -373,16 +373,17 @@ def rule_figures(
     }
 
 
-def _reasons(mined: MinedRules) -> dict[int, Reason]:
-    """Why each input would be left out."""
+def _reasons(mined: MinedRules, wishes: RuleFilter) -> dict[int, Reason]:
+    """The reason for each input if it is not covered."""
     table = mined.table
-    turned = set(np.unique(table.entries.input).tolist())
     nothing = Reason.NO_COUNTERFACTUAL if mined.complete else Reason.OUT_OF_TIME
-    return {place: Reason.BUDGET_EXHAUSTED if place in turned else nothing for place in range(table.num_inputs)}
+    reasons = dict.fromkeys(range(table.num_inputs), nothing)
+    reasons |= dict.fromkeys(table.entries.input.tolist(), Reason.NOT_BELIEVED)
+    return reasons | dict.fromkeys(table.entries.input[wishes.counts(table)].tolist(), Reason.BUDGET_EXHAUSTED)
 
 
 def table_notes(mined: MinedRules) -> list[str]:
-    """What a reader must know of the table."""
+    """Notes on the table."""
     table, notes = mined.table, []
     if mined.census is not None:
         notes.append(sample_note(table, mined.census))
@@ -397,8 +398,8 @@ def table_notes(mined: MinedRules) -> list[str]:
         )
     if table.counts.num_untried:
         notes.append(
-            f"The model was asked about {table.counts.num_scored} graphs. It was not asked about {table.counts.num_untried} further changes, at other places of the same "
-            "rules: they would take too long. So rules may work for more graphs than is said."
+            f"The model scored {table.counts.num_scored} graphs. It was not asked about {table.counts.num_untried} further changes at other places of the same "
+            "rules, which would take too long. So rules may work for more graphs than stated."
         )
     return notes
 
@@ -407,9 +408,9 @@ COUNT_NOTE = "were not tried at all of their places"
 
 
 def _count_notes(mined: MinedRules, rows: Sequence[int]) -> list[str]:
-    """Whether rules may work for more graphs than is said."""
+    """Notes on rules that may work for more graphs than stated."""
     open_rows = int((~mined.table.rules.exact[rows]).sum()) if rows else 0
-    note = f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than is said."
+    note = f"{open_rows} of the {len(rows)} rules {COUNT_NOTE}: they may work for more graphs than stated."
     return [note] if open_rows else []
 
 
@@ -425,7 +426,7 @@ def catalogue_of(
 ) -> list[CommonRecourse]:
     """Every rule of a table in its order, or those of some rows, with its words, without inputs and statistics.
 
-    `known` are recourses of rows that are in words already, from more places than the one that is looked at here.
+    `known` are recourses of rows already put into words, from more sites than the one used here.
     """
     table, known = mined.table, known or {}
     records = [record for record in mined.rules(rows) if record.row not in known]

@@ -1,4 +1,4 @@
-"""What is done with a run later: read back without a model, chosen from again under other wishes, applied to other graphs."""
+"""Use of a stored run: load it without a model, choose again under other conditions, apply it to other graphs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def load_explanation(folder: str | Path) -> Explanation:
 
 @dataclass(frozen=True, eq=False)
 class StoredChooser:
-    """Chooses from the table in a run folder, which is read when it is first needed."""
+    """Chooses from the table in a run folder, which is loaded on first use."""
 
     folder: Path
     explanation: Explanation
@@ -68,7 +68,7 @@ class StoredChooser:
 
 
 def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
-    """The chooser of a run, made from what its folder holds."""
+    """The chooser of a run, built from its folder."""
     path = folder / RULES
     if checksum(path) != explanation.facts.facts.get(RULES):
         raise InputError(f"{path} is damaged: its SHA-256 must be the one in the manifest")
@@ -84,7 +84,7 @@ def rule_chooser(folder: Path, explanation: Explanation) -> RuleChooser:
 
 
 def stored_rejects(explanation: Explanation) -> Rejects:
-    """The inputs of a run, as they were when it began."""
+    """The inputs of a stored run."""
     inputs = list(explanation.inputs.values())
     graphs = tuple(it.graph for it in inputs)
     dataset = GraphDataset(
@@ -102,20 +102,20 @@ def stored_rejects(explanation: Explanation) -> Rejects:
 
 
 def stored_wishes(explanation: Explanation) -> RuleFilter:
-    """What the rules of a run had to be like."""
+    """The conditions on the rules of a run."""
     stated = explanation.parameters.get("wishes", {})
     try:
         wishes = msgspec.convert(stated, RuleFilter)
     except (msgspec.ValidationError, TypeError) as error:
-        raise InputError(f"The wishes of a run must be as it stores them: {error}".splitlines()[0]) from None
+        raise InputError(f"The stored conditions on rules are damaged: {error}".splitlines()[0]) from None
     labels = (*wishes.forbidden_labels, *wishes.protected_labels)
     if any(not 0 <= label < len(explanation.schema.label_names) for label in labels):
-        raise InputError("The wishes of a run must speak of its node labels")
+        raise InputError("The stored conditions on rules must name node labels of the run")
     return wishes
 
 
 def stored_task(explanation: Explanation) -> Task[Any]:
-    """What was asked of a run, read back from its parameters; a constraint of one's own is left out."""
+    """The task of a run, read from its parameters, without any custom constraint."""
     given = dict(explanation.parameters)
     shared = {name: given.pop(name) for name in ("theta", "num_recourses", "random_state") if name in given}
     name, delta = given.pop("algorithm", None), given.get("delta")
@@ -148,7 +148,7 @@ def apply_rules(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """Carry the rules of an explanation out on other graphs, within the limits of the task and on the ladder that the rules were found with."""
+    """Carry out the rules of an explanation on other graphs, within the limits of the task and on the ladder of the run."""
     rules = [recourse.rule for recourse in explanation.recourses if recourse.rule is not None]
     rung, permission = Rung.parse(task.changes), permission_of(task.algorithm, plausibility.ladder)
     turned: list[dict[int, VerifiedCounterfactual]] = [{} for _ in rules]

@@ -1,4 +1,4 @@
-"""From chosen vectors to the explanation: every claim verified, figures, words, reasons for what is left out.
+"""From chosen vectors to the explanation: verification of every claim, figures, words, reasons for uncovered inputs.
 
 The search scores neighbourhoods by a faster path. Plain forward passes over the graphs themselves check every claim again, compared in double
 precision. A claim that such a pass does not confirm is dropped, and the input goes to the next pair or recourse that holds.
@@ -94,8 +94,8 @@ def reasons_for(
 ) -> list[Reason | None]:
     """Why each input is not covered; None for one that is.
 
-    As many recourses again are sought for what is left: an input that one of them covers fell to the budget of
-    recourses. One that an unfinished search found no counterfactual of fell to the budget of time.
+    As many recourses again are chosen for the remaining inputs: one of these that they cover was left out for the number of recourses. An input
+    without a counterfactual in an unfinished search was left out for lack of time.
     """
     open_pairs = pairs.subset(~covered[pairs.inputs])
     further = None
@@ -125,7 +125,7 @@ def _trivial_warning(figures: dict[str, float | int], task: VectorTask) -> tuple
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Verified:
-    """What a plain pass confirms."""
+    """Recourses and pairs confirmed by a plain forward pass."""
 
     cover: Cover  # the recourses that cover something no earlier one does, and the pair by which each covers an input
     pairs: RecoursePairs  # the confirmed pairs; a pair's candidate is a place in `graphs`
@@ -186,8 +186,8 @@ def first_counterfactuals(
 ) -> tuple[Verified, list[VerifiedCounterfactual]]:  # fmt: skip
     """Every covered input with the edits that show it, each confirmed on the graph that the edits lead to.
 
-    Where the end of the edits does not hold (a mapping between two graphs cannot keep bonds, and a model may look at
-    them), the claim is dropped and the next recourse that covers the input takes it.
+    If the graph that the edits lead to is not accepted (a mapping between two graphs cannot keep bonds, which a model may use), the claim is dropped,
+    and the next recourse that covers the input takes it.
     """
     kept: dict[int, VerifiedCounterfactual] = {}
     while True:

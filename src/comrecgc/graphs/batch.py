@@ -1,7 +1,7 @@
-"""Many graphs as flat arrays: `GraphBatch`, which models and hashes work on, and `PackedGraphs` for more graphs than memory has room for.
+"""Many graphs as flat arrays: `GraphBatch`, the input of models and hashes, and `PackedGraphs` for more graphs than fit into memory.
 
-A packed molecule of 20 atoms takes about 165 bytes of a file and 16 of memory, a `Graph` about a thousand. The files have no name, so nothing
-is left behind however the process ends; they are in `$TMPDIR`.
+A packed molecule of 20 atoms takes about 165 bytes of a file and 16 of memory, a `Graph` about a thousand. The files in `$TMPDIR` have no name, so
+they vanish with the process.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class GraphBatch:
 
     @classmethod
     def concatenate(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
-        """The graphs of several batches end to end; either all of them have edge labels and ids or none has."""
+        """The graphs of several batches end to end; edge labels and ids must be present in all of them or in none."""
         if not batches:
             return cls.from_graphs([])
         first = pointers([len(batch.labels) for batch in batches])
@@ -192,7 +192,7 @@ class PackedGraphs(Sequence[Graph]):
         return self if len(self) > MOST_UNPACKED else tuple(self)
 
     def relabel(self, label_of: IntArray, edge_label_of: IntArray | None = None) -> PackedGraphs:
-        """The same graphs with other labels: what each node label becomes, and each edge label, which None leaves as it is."""
+        """The same graphs with other labels: the new label of each node label, and of each edge label (None keeps them)."""
         edges = self.edge_label_of if edge_label_of is None else _compose(edge_label_of, self.edge_label_of)
         return replace(self, label_of=_compose(label_of, self.label_of), edge_label_of=edges)
 
@@ -245,7 +245,7 @@ class PackedGraphs(Sequence[Graph]):
 
 
 class GraphPacker:
-    """Packs graphs batch after batch, in memory while they are few and in temporary files beyond.
+    """Packs graphs batch after batch, few in memory, many in temporary files.
 
     A context manager: leaving it closes the files, whose contents stay for as long as packed graphs use them.
     """

@@ -1,4 +1,4 @@
-"""The five edits of the paper, as single values and as flat tables of everything one step can do to a graph; paths of edits; which are allowed."""
+"""The five edits of the paper, single and as flat tables of all edits of a graph; paths of edits; constraints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from comrecgc.run import check_pointers
 
 
 class EditKind(IntEnum):
-    """What an edit does; the lower-case name is its name in files."""
+    """Kind of an edit; files use the lower-case name."""
 
     RELABEL = 0
     ADD_NODE = 1
@@ -77,7 +77,7 @@ class EditTable:
         return np.asarray(self.kind == kind)
 
     def size_changes(self) -> IntArray:
-        """How much each edit changes `|G|`, the number of elements, `[N]`."""
+        """Change of `|G|`, the number of elements, by each edit, `[N]`."""
         return _SIZE_CHANGE[self.kind]
 
 
@@ -141,7 +141,7 @@ def apply_edit(graph: Graph, edit: Edit) -> Graph:
 def edited_batch(graph: Graph, table: EditTable, *, with_edge_labels: bool = False) -> GraphBatch:
     """The graph after each edit of its table, as one batch: graph `i` of the batch is the graph after `table[i]`.
 
-    Models rarely need edge labels, so they are carried only on request.
+    Models rarely need edge labels, so they are included only on request.
     """
     if len(table.ids) != graph.num_nodes:
         raise InputError(f"The edits must be of this graph of {graph.num_nodes} nodes (got edits of {len(table.ids)})")
@@ -181,7 +181,7 @@ def apply_path(graph: Graph, path: Iterable[Edit]) -> Graph:
 
 
 def apply_paths(inputs: Sequence[Graph], starts: Sequence[int], paths: Sequence[EditPath]) -> list[Graph]:
-    """The graph each path leads to from the input of index `starts[i]`; steps that paths from one input share at their start are applied once."""
+    """The graph each path leads to from the input of index `starts[i]`; a common beginning of paths from one input is applied once."""
     ends: dict[int, Graph] = {}
     start, path, stations = -1, EditPath(), list[Graph]()  # of the path before
     for place in sorted(range(len(paths)), key=lambda place: (starts[place], paths[place])):
@@ -214,10 +214,10 @@ def path_costs(graphs: Sequence[Graph]) -> list[int]:
 
 
 def simplify_path(graph: Graph, path: Sequence[Edit]) -> EditPath:
-    """A path to the same graph (up to isomorphism) without steps that undo each other; never longer than the given one.
+    """A path to the same graph (up to isomorphism) without steps that undo each other, no longer than the given one.
 
     A removed and an added node with the same neighbours count as one node relabelled, so "remove O, add N in its
-    place" becomes "relabel O to N". The order of steps may change; what is already as short stays as it is.
+    place" becomes "relabel O to N". The order of steps may change; a path that cannot be shortened is returned unchanged.
     """
     shorter = edits_between(graph, _merge_twins(graph, apply_path(graph, path)))
     # What was merged may let more be merged.
@@ -259,13 +259,13 @@ class Change:
 
     @property
     def touched(self) -> frozenset[int]:
-        """Every node that is removed, added or relabelled, or that loses or gains an edge."""
+        """Nodes that are removed, added or relabelled, or that lose or gain an edge."""
         ends = frozenset(node for edge in self.cut | self.joined for node in edge)
         return self.removed | self.added | self.relabelled | ends
 
 
 def edits_between(graph: Graph, changed: Graph) -> EditPath:
-    """Edits that lead from a graph to another, a node being the same where its id is: relabels, then removals, then additions.
+    """Edits from one graph to another, with nodes matched by id: relabels, then removals, then additions.
 
     Edge labels are not compared. The graphs must share a node. New nodes keep their ids if each has a neighbour among those before it.
     """
@@ -363,7 +363,7 @@ def allowed_edits(graph: Graph, num_labels: int, constraint: Constraint | None =
 
 @dataclass(frozen=True, init=False)
 class AllOf:
-    """Every one of the given constraints: `AllOf(KeepConnected(), AllowKinds({"relabel"}))`."""
+    """All of the given constraints together: `AllOf(KeepConnected(), AllowKinds({"relabel"}))`."""
 
     constraints: tuple[Constraint, ...]
 
@@ -434,8 +434,7 @@ class FreezeNodes:
 class StayNear:
     """Stay within a number of changed elements of a start graph; nodes are matched by id.
 
-    A relabelled node counts once, a node or an edge added or removed once each, a change that was undone not at all. Edge labels
-    are not compared.
+    Each relabelled, added or removed node and each added or removed edge counts one; undone changes count nothing. Edge labels are not compared.
     """
 
     start: Graph  # the graph edits began from

@@ -21,13 +21,13 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Schema:
-    """What a dataset calls its labels and classes: all that drawing and wording need to know of it.
+    """Names of a dataset's labels and classes, as drawing and wording need them.
 
     Args:
         label_names: Name of each node label.
         edge_label_names: Name of each edge label, if edges have labels; "double", "triple" and "aromatic" are such bonds.
         is_molecular: Whether labels are atoms.
-        class_names: What reject and accept mean.
+        class_names: Names of reject and accept.
         dataset: Name of the dataset.
     """
 
@@ -54,7 +54,7 @@ class Graph:
     Attributes:
         ids: Stable id of each node, `[n]`, increasing.
         next_id: Id the next added node will take.
-        source: The graph of the data that it was before any edit, by its place in the dataset's `Attributes`; -1 if it comes from none.
+        source: Index in the dataset's `Attributes` of the graph it was made from; -1 for none.
             Ids below that graph's number of nodes are its nodes.
     """
 
@@ -122,7 +122,7 @@ class Graph:
         return position
 
     def edge_places(self, first: IntArray, second: IntArray) -> npt.NDArray[np.intp]:
-        """Index in `edges` of the edge between each two positions, which must be joined."""
+        """Index in `edges` of the edge between each pair of adjacent positions."""
         n = np.int64(self.num_nodes)
         codes = self.edges[:, 0] * n + self.edges[:, 1]  # increasing, as edges are sorted
         return np.searchsorted(codes, np.minimum(first, second) * n + np.maximum(first, second))
@@ -166,7 +166,7 @@ class Graph:
         return Graph(self.labels[order], rank[self.edges], self.edge_labels)
 
     def __eq__(self, other: object) -> bool:
-        """Same labels and edges in the same layout, whatever ids and edge labels.
+        """Same labels and edges in the same layout; ids and edge labels are ignored.
 
         For "the same graph whatever the node order" compare `graph_key`.
         """
@@ -205,7 +205,7 @@ def components(nodes: Iterable[int], neighbours: Mapping[int, Iterable[int]]) ->
 
 
 def _store(graph: Graph, *values: Any) -> Graph:
-    """Fill the slots of a new graph, in their order; its arrays cannot be changed from then on."""
+    """Fill the slots of a new graph, in their order, and make its arrays read-only."""
     for name, value in zip(Graph.__slots__, values, strict=True):
         if isinstance(value, np.ndarray):
             value.flags.writeable = False

@@ -18,8 +18,7 @@ ROUND = np.uint64(0x8EBC6AF09C88C6E3)
 def inner(function: Any = None, **options: Any) -> Any:
     """Decorator of functions that only compiled code calls.
 
-    Nothing is compiled for calls from Python, nothing is cached on its own, and a constant argument does not make a version of its own,
-    which halves what the first use compiles.
+    Such functions get no wrapper for Python, no cache file and no specialised version for constant arguments, which halves the first compilation.
     """
     if function is None:
         return lambda decorated: inner(decorated, **options)
@@ -70,7 +69,7 @@ def graph_keys(labels, edges, node_ptr, edge_ptr):  # type: ignore[no-untyped-de
 
 @inner
 def refine(colours, edges, begin, end, first, sent, gathered):  # type: ignore[no-untyped-def]
-    """One round: every node takes a colour made of its own and the multiset of its neighbours'.
+    """One round: every node's new colour is made of its own and the multiset of its neighbours' colours.
 
     The edges are those from `begin` to `end` of a batch in which the graph's nodes start at `first`.
     """
@@ -114,7 +113,7 @@ def mix(x):  # type: ignore[no-untyped-def]
 
 @inner
 def chain(key, value):  # type: ignore[no-untyped-def]
-    """A key that goes on with a value."""
+    """A key extended by a value."""
     return mix(key * SELF + np.uint64(value) * GOLDEN + np.uint64(1))
 
 
@@ -201,7 +200,7 @@ _LABELS = np.uint64(2**32)  # an edge label and a neighbour label in one word
 
 @numba.njit(inline="always")
 def neighbour_term(edge_label, label):  # type: ignore[no-untyped-def]
-    """What a neighbour adds to the hash."""
+    """The term of a neighbour in the hash."""
     return mix((np.uint64(edge_label + 1) * _LABELS + np.uint64(label)) * GOLDEN ^ ROUND)
 
 
@@ -233,7 +232,7 @@ def hashes(labels, edges, edge_labels):  # type: ignore[no-untyped-def]
 
 @inner
 def place_in(values, value):  # type: ignore[no-untyped-def]
-    """Where a value stands in increasing ones; -1 if it does not."""
+    """Index of a value in an increasing array; -1 if it is missing."""
     low, high = 0, len(values)
     while low < high:
         middle = (low + high) // 2
@@ -251,7 +250,7 @@ def _is_known(known, value):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def familiar_edits(labels, edges, edge_labels, num_labels, known):  # type: ignore[no-untyped-def]
-    """Which parts of edits leave familiar surroundings.
+    """Which parts of edits lead to familiar surroundings.
 
     relabel `[n, L]`: node and all its neighbours after it takes the label. tie `[n, L]`: the node after it gains such a
     neighbour. leaf `[L, L]`: a new node of the first label tied to one of the second. remove `[n]`: all neighbours after the

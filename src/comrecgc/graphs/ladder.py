@@ -41,7 +41,7 @@ def surroundings(batch: GraphBatch, *, edge_labels: bool = True) -> KeyArray:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Familiarity:
-    """The surroundings seen at least `min_seen` times in some graphs. As a constraint: every node touched is familiar afterwards."""
+    """The surroundings seen at least `min_seen` times in some graphs. As a constraint: every touched node is familiar afterwards."""
 
     known: KeyArray  # hashes of the familiar surroundings, increasing
     edge_labels: bool  # whether they count
@@ -49,7 +49,7 @@ class Familiarity:
 
     @classmethod
     def of(cls, graphs: GraphBatch | Iterable[Graph], *, min_seen: int = MIN_SEEN) -> Familiarity:
-        """What is familiar in the given graphs."""
+        """Familiarity from the given graphs."""
         if min_seen < 1:
             raise InputError(f"min_seen must be at least 1 (got {min_seen})")
         batch = graphs if isinstance(graphs, GraphBatch) else GraphBatch.from_graphs(graphs)
@@ -108,7 +108,7 @@ def _or_zero(edge_labels: IntArray | None, num_edges: int) -> IntArray:
 
 
 class Rung(IntEnum):
-    """A rung of the ladder; the lower-case name is its name in files and options."""
+    """A rung of the ladder; files and options use the lower-case name."""
 
     ANY = 0
     CONNECTED = 1
@@ -129,7 +129,7 @@ class Rung(IntEnum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChangedGraphs:
-    """Graphs after a change, and where each of their nodes comes from."""
+    """Graphs after a change, and the origin of each of their nodes."""
 
     before: GraphBatch
     after: GraphBatch
@@ -138,7 +138,7 @@ class ChangedGraphs:
 
     @classmethod
     def from_graphs(cls, before: Sequence[Graph], after: Sequence[Graph]) -> ChangedGraphs:
-        """Pairs of graphs, a node being the same where its id is."""
+        """Changed graphs from pairs of graphs with nodes matched by id."""
         if len(before) != len(after):
             raise InputError(f"Every changed graph needs the one before (got {len(before)} and {len(after)})")
         old, new = GraphBatch.from_graphs(before), GraphBatch.from_graphs(after)
@@ -176,14 +176,14 @@ class Chemistry(Protocol):
     def plausible(self, changed: ChangedGraphs, touched: BoolArray, *, thorough: bool) -> BoolArray:
         """Mask over the changed graphs, `[B]`; `touched` are nodes that are new or have other surroundings than before.
 
-        A `thorough` check looks at every molecule, also where a quick test almost always suffices.
+        A `thorough` check includes every molecule, even if a quick test almost always suffices.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder:
-    """Finds the rung of changed graphs, given the data they come from."""
+    """The ladder for a dataset: finds the rung of changed graphs."""
 
     familiarity: Familiarity  # which surroundings of nodes occur in the data
     chemistry: Chemistry | None = None  # further conditions on molecules; none for other graphs
@@ -191,8 +191,8 @@ class Ladder:
     def constraint(self, rung: Rung) -> Constraint | None:
         """The constraint on single edits that keeps a search on a rung; None if all edits are allowed.
 
-        Every step keeps to the rung, and so does the end. A panel is asked about accepted results only, so
-        `confirmed` has the edits of `plausible`.
+        Every step keeps to the rung, and so does the final graph. The panel judges accepted results only, so `confirmed` allows the edits of
+        `plausible`.
         """
         if rung == Rung.ANY:
             return None
@@ -210,7 +210,7 @@ class Ladder:
         return rungs
 
     def plausible(self, changed: ChangedGraphs) -> BoolArray:
-        """Whether the nodes each change touched look like the data, `[B]`; components are not counted here."""
+        """Whether the nodes that each change touched are familiar and chemically right, `[B]`; components are not compared here."""
         hashes = self.familiarity.hashes(changed.after)
         touched = touched_nodes(self.familiarity, changed)
         strange = touched & ~self.familiarity.is_familiar(hashes)
@@ -222,13 +222,13 @@ class Ladder:
 
 
 def rung_shares(rungs: npt.NDArray[np.int8]) -> dict[str, float]:
-    """Share of changed graphs that reach each rung, by its name; a graph reaches those below its own too."""
+    """Share of changed graphs that reach each rung, by name; a graph also reaches all rungs below its own."""
     return {str(rung): float((rungs >= rung).mean()) if len(rungs) else 0.0 for rung in Rung}
 
 
 @dataclass(frozen=True)
 class Plausible:
-    """Edits after which no component is split and every node touched looks like the data."""
+    """Edits that split no component and after which every touched node is familiar."""
 
     familiarity: Familiarity
     chemistry: Chemistry | None = None

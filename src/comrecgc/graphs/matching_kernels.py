@@ -1,4 +1,4 @@
-"""Whether graphs hold what rules find: the search of `graphs.rewriting.find_sites`, for many rules and graphs at once.
+"""Matching of rule patterns in graphs: the search of `graphs.rewriting.find_sites`, for many rules and graphs at once.
 
 Nodes of a pattern come in the order in which they are placed, so that the conditions on a node refer to earlier nodes only.
 """
@@ -15,7 +15,7 @@ from comrecgc.graphs.graph_kernels import inner
 
 
 class Patterns(NamedTuple):
-    """What rules find, all nodes one after the other."""
+    """Patterns of rules, their nodes end to end."""
 
     ptr: npt.NDArray[np.int64]  # where the nodes of each pattern begin, `[K + 1]`
     label: npt.NDArray[np.int32]  # label of each node, `[P]`
@@ -29,7 +29,7 @@ class Patterns(NamedTuple):
 
 
 class Hosts(NamedTuple):
-    """Graphs in which patterns are looked for."""
+    """Graphs in which patterns are matched."""
 
     ptr: npt.NDArray[np.int64]  # where the nodes of each graph begin, `[N + 1]`
     label: npt.NDArray[np.int32]  # label of each node, `[V]`
@@ -39,7 +39,7 @@ class Hosts(NamedTuple):
 
 
 class _Board(NamedTuple):
-    """Where the search stands."""
+    """State of the search."""
 
     site: npt.NDArray[np.int64]  # node of the graph for each node of the pattern that is placed, `[size]`
     cursor: npt.NDArray[np.int64]  # which candidate of each comes next, `[size]`
@@ -56,7 +56,7 @@ class _Board(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def holders(patterns, hosts, rule, asked):  # type: ignore[no-untyped-def]
-    """Which of the graphs that are asked about, `[N]`, hold what a rule finds, `[N]`."""
+    """Which of the masked graphs, `[N]`, contain the pattern of a rule, `[N]`."""
     found = np.zeros(len(asked), np.bool_)
     first, size, board = _empty_board(patterns, hosts, rule)
     for graph in range(len(asked)):
@@ -68,9 +68,9 @@ def holders(patterns, hosts, rule, asked):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def all_sites(patterns, hosts, rule, asked, most):  # type: ignore[no-untyped-def]
-    """Every site of a rule in the graphs that are asked about, `[N]`: the graph of each, `[S]`, and its nodes in the order of placing, `[S, size]`.
+    """Every site of a rule in the masked graphs, `[N]`: the graph of each, `[S]`, and its nodes in the order of placing, `[S, size]`.
 
-    Of sites that differ only by nodes that may change places, one is given. At most `most` sites of a graph are.
+    Of sites that differ only by interchangeable nodes, one is given; at most `most` sites per graph.
     """
     first, size, board = _empty_board(patterns, hosts, rule)
     graphs, sites, count = np.empty(256, np.int32), np.empty((256, size), np.int32), 0
@@ -112,7 +112,7 @@ def _empty_board(patterns, hosts, rule):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def twins(ptr, label, around_ptr, around):  # type: ignore[no-untyped-def]
-    """The last node before each that it may change places with, so that its graph stays the same; -1 if there is none."""
+    """For each node the last earlier node that it is interchangeable with; -1 if there is none."""
     twin = np.full(len(label), -1)
     for graph in range(len(ptr) - 1):
         for v in range(ptr[graph], ptr[graph + 1]):
@@ -202,9 +202,9 @@ def _is_tied(patterns, node):  # type: ignore[no-untyped-def]
 
 @inner
 def _fill_domain(patterns, hosts, first, size, place, graph, board):  # type: ignore[no-untyped-def]
-    """Note which nodes of a graph a node of the pattern could be by itself; whether there are any.
+    """Record which nodes of a graph fit a node of the pattern by itself; returns whether there are any.
 
-    Were that found out only when other parts have their places, it would be found out again for each of these.
+    This is computed once, not again for every placement of other parts.
     """
     low, high, node, num = hosts.ptr[graph], hosts.ptr[graph + 1], first + place, 0
     for target in range(low, high):
@@ -243,7 +243,7 @@ def _least(patterns, first, place, site, depth):  # type: ignore[no-untyped-def]
 
 @inner
 def _twin_was_tried(hosts, used, low, target, least):  # type: ignore[no-untyped-def]
-    """Whether a node that may change places with this one came before it, in vain."""
+    """Whether an interchangeable node was tried before, in vain."""
     twin = hosts.twin[target]
     while twin >= least and used[twin - low]:
         twin = hosts.twin[twin]
@@ -252,7 +252,7 @@ def _twin_was_tried(hosts, used, low, target, least):  # type: ignore[no-untyped
 
 @inner
 def _fits(patterns, hosts, first, place, low, target, board, depth):  # type: ignore[no-untyped-def]
-    """Whether a node of the pattern could be a node of the graph, as far as `depth` nodes are placed."""
+    """Whether a node of the pattern fits a node of the graph, given the first `depth` placed nodes."""
     node, site = first + place, board.site
     if hosts.label[target] != patterns.label[node] or board.used[target - low]:
         return False
@@ -271,7 +271,7 @@ def _fits(patterns, hosts, first, place, low, target, board, depth):  # type: ig
 
 @inner
 def _can_close(patterns, hosts, first, size, low, board, depth):  # type: ignore[no-untyped-def]
-    """Whether the neighbours of closed nodes that are not in the map could all still be, and are all that the rest needs."""
+    """Whether the unmapped neighbours of closed nodes can all be mapped to remaining pattern nodes, and include images for every one next to a closed node."""
     num, room = 0, size - depth
     for place in range(depth):
         if patterns.closed[first + place]:
@@ -310,7 +310,7 @@ def _is_beside_closed(patterns, first, place, depth):  # type: ignore[no-untyped
 
 @inner
 def _has_full_matching(could, num, num_partners, board):  # type: ignore[no-untyped-def]
-    """Whether a bipartite matching takes in all of the first side; `could[node, partner]` are the edges."""
+    """Whether a bipartite matching covers the first side; `could[node, partner]` are the edges."""
     board.matched_to[:num_partners] = -1
     for start in range(num):
         if not _augment(could, start, num_partners, board):

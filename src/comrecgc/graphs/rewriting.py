@@ -1,9 +1,9 @@
-"""Rules as graph rewriting: a pattern before, a pattern after, and which nodes are kept; where a rule applies, and its result.
+"""Rules as graph rewriting: the patterns before and after, the kept nodes, the sites of a rule, and its results.
 
 A rule can be carried out where `before` maps one-to-one into a graph: labels equal, its edges present with equal edge labels, no neighbour of a
 closed node outside the map, and nodes that only `after` joins not joined. Carrying it out removes the mapped nodes that are not kept,
-relabels kept nodes, removes the edges that `after` lacks, and adds the new nodes and edges of `after`. Everything here is plain Python; the
-compiled code for many graphs (`matching_kernels`) is tested against it.
+relabels kept nodes, removes the edges that `after` lacks, and adds the new nodes and edges of `after`. This module is plain Python; the compiled code
+for many graphs (`matching_kernels`) is tested against it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Rule:
 
     @cached_property
     def size_change(self) -> int:
-        """How much `|G|` grows when the rule is carried out; negative where it shrinks."""
+        """Change of `|G|` when the rule is carried out."""
         return len(self.after.labels) + len(self.after.edges) - len(self.before.labels) - len(self.before.edges)
 
     @cached_property
@@ -154,7 +154,7 @@ class Rule:
     def distance(self, graph: Graph, changed: Graph | None = None) -> float:
         """`cost / (|G| + |H|)` when carried out on a graph.
 
-        Removed nodes may have edges that `before` does not show, as where a chain fits a ring; those edges of the result, `changed`, count too.
+        Removed nodes may have edges that `before` does not show, as a chain that matches part of a ring; those edges count too, given the result `changed`.
         """
         after = graph.size + self.size_change if changed is None else changed.size
         return (self.cost + graph.size + self.size_change - after) / (graph.size + after)
@@ -240,7 +240,7 @@ class NeighbourIndex:
 
 
 def has_complete_matching(options: Mapping[int, Sequence[int]]) -> bool:
-    """Whether every key can be matched to one of its options, no two keys to the same (augmenting paths)."""
+    """Whether a matching assigns every key one of its options, each used once (augmenting paths)."""
     matched: dict[int, int] = {}  # key of each option in use
 
     def match(key: int, visited: set[int]) -> bool:
@@ -258,7 +258,7 @@ def has_complete_matching(options: Mapping[int, Sequence[int]]) -> bool:
 def find_sites(
     rule: Rule, where: NeighbourIndex, within: frozenset[int] | None = None, *, distinct: bool = False
 ) -> Iterator[Site]:
-    """Every site of a rule in a graph, or those all of whose nodes are `within` some.
+    """Every site of a rule in a graph, or only sites whose nodes all lie `within` a set.
 
     With `distinct`, one of several sites that differ only by interchangeable nodes of the rule or of the graph is given.
     """
@@ -378,7 +378,7 @@ def carry_out_everywhere(rule: Rule, where: NeighbourIndex, most: int, theta: fl
 
 
 def write_pattern(pattern: Pattern, nodes: Sequence[str], edges: Sequence[str]) -> str:
-    """A pattern on one line, in the way of SMARTS, from how each of its nodes and an edge of each label is written.
+    """A pattern on one line, in SMARTS notation, given the text of each node and of each edge label.
 
     Several parts stand in one pair of brackets, since they belong to one graph.
     """

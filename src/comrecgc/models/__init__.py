@@ -1,4 +1,4 @@
-"""Classifiers and embedders: the paper's networks, their training, adapters for any model, panels, and edit distances."""
+"""Classifiers and embedders: the paper's networks, their training, adapters for any model, panels, juries, and edit distances."""
 
 from comrecgc.models.adapter import AdaptedClassifier, as_classifier, check_own_data, over_dataset
 from comrecgc.models.classifier import Agreement, Classifier, Predictions, log_odds, predict

@@ -1,7 +1,7 @@
-"""Adapters that make a classifier of any model, a torch module or a plain function of graphs; and the check before a search.
+"""Adapters from any model, a torch module or a plain function of graphs, to a `Classifier`; and a check before the search.
 
-What is explained must be the user's function. So the model is asked about the user's graphs by the user's own call, and about the same graphs as a search
-would show them to it; where answers differ, the reason is found by changing the user's graphs one step at a time.
+The explained function must be the user's. So the model scores the user's graphs by the user's own call, and the same graphs as the search presents
+them. If answers differ, the reason is found by changing the user's graphs one step at a time.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class AdaptedClassifier:
         return np.concatenate([np.zeros(0), *parts])
 
     def explained(self, batch: GraphBatch) -> BoolArray | None:
-        """Mask of the graphs of the source class, `[B]`; None if that is every class but the target."""
+        """Mask of the graphs of the class to explain, `[B]`; None if that is every class but the target."""
         if self.reading.source_class is None:
             return None
         parts = [self.reading.explained(self.scores(part)) for part in batch.chunks(_CHUNK_NODES)]
@@ -89,7 +89,7 @@ class AdaptedClassifier:
 
     @property
     def by_label(self) -> bool:
-        """Whether the model sees nothing of a graph but its labels and edges."""
+        """Whether the model sees only labels and edges of a graph."""
         return self.attributes is None or self.attributes.by_label
 
     def over(self, dataset: GraphDataset) -> AdaptedClassifier:
@@ -121,7 +121,7 @@ class AdaptedClassifier:
         return scores, int(scores[0, 0] > (0.5 if self.reading.return_type == "probs" else 0))
 
     def further_arguments(self, data: Data) -> dict[str, Any]:
-        """What the model is given of one graph beside `x` and `edge_index`, by name."""
+        """Arguments of the model for one graph besides `x` and `edge_index`, by name."""
         from torch_geometric.data import Batch
 
         if self.call != "tensors":
@@ -131,7 +131,7 @@ class AdaptedClassifier:
         return dict(kept) | dict(self.kwargs)
 
     def answer(self, batch: GraphBatch) -> Any:
-        """The model's answer as it is; a module is called in evaluation mode, without gradients."""
+        """The model's raw answer; a module is called in evaluation mode, without gradients."""
         with evaluation_mode(self.model):
             if self.traced_graphs is None:
                 return self._call(batch)
@@ -141,7 +141,7 @@ class AdaptedClassifier:
 
     @property
     def takes_edge_weights(self) -> bool:
-        """Whether the model is a module that may be given `edge_weight`; one that takes `data` may still not read it."""
+        """Whether the model is a module that accepts `edge_weight`; a module that takes `data` may still ignore it."""
         named = self.call == "tensors" and "edge_weight" in base.model_parameters(self.model)
         return isinstance(self.model, torch.nn.Module) and (named or self.call == "data")
 
@@ -213,7 +213,7 @@ class AdaptedClassifier:
         return _with_x(data.update(self._of_edges(batch)).to(base.model_device(self.model)))
 
     def _of_edges(self, batch: GraphBatch) -> dict[str, torch.Tensor]:
-        """What the model sees of the edges, a row or a number for either direction of each."""
+        """Edge attributes or weights for the model, one row per direction of each edge."""
         tables = {"edge_attr": self.edge_features, "edge_weight": self.edge_weights}
         return {name: self._edge_rows(batch, table) for name, table in tables.items() if table is not None}
 
@@ -253,18 +253,18 @@ def as_classifier(
     featurise: Callable[[Any], Any] | None = None,
     **kwargs: Any,
 ) -> Classifier:
-    """Turn a model into the classifier the pipeline needs, and try it on some of the data.
+    """Adapt a model to the `Classifier` that the pipeline needs, and try it on some of the data.
 
-    Errors of the model show here: a width that does not fit, NaN, an answer of another form.
+    Errors of the model show here: a wrong width, NaN, an answer of another form.
 
     Args:
         model: A `Classifier`, which is checked and returned; a `torch.nn.Module`; or any function.
         dataset: The data the model is for: its labels, their feature rows, and graphs to try the model on.
-        return_type: What the model answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Found out
-            from several scores per graph; for a single one it may have to be given.
-        accept: The class that means accept; needed for three classes and more. A single score is about class 1. With a threshold: "higher"
-            (the default) or "lower", the side of it on which graphs are accepted.
-        reject: Explain only the graphs that the model puts into this class; None for all that are not accepted.
+        return_type: Kind of the model's answers, in PyG's words: `raw` scores (logits), `probs` or `log_probs`. Detected from several scores per
+            graph; for a single score it may have to be given.
+        accept: The class that means accept; needed for three classes and more. A single score is about class 1. With a threshold: the accepted side,
+            "higher" (the default) or "lower".
+        reject: Explain only the graphs that the model assigns to this class; None for all that are not accepted.
         decision: Of three classes and more: "argmax" accepts a graph if the target is its likeliest class (the default), "rest" if
             the target is likelier than all others together.
         threshold: For a regression model, which answers one number per graph: the graph is accepted if the number is above this.
@@ -328,13 +328,13 @@ def as_classifier(
 
 
 def over_dataset(classifier: Classifier, dataset: GraphDataset) -> Classifier:
-    """The classifier for graphs of a dataset: a model that sees the data's own tensors must see those of this one."""
+    """The classifier for graphs of a dataset; a model that sees the data's own tensors then gets those of this dataset."""
     over = getattr(classifier, "over", None)
     return classifier if over is None else over(dataset)
 
 
 def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
-    """Number of graphs that a traced module answers for, whatever it is given; None if it follows the batch."""
+    """Fixed number of graphs that a traced module answers for; None if it follows the batch."""
     try:
         answer = adapted.answer(trial.select([0]))
     except InputError:
@@ -353,9 +353,9 @@ def _traced_graphs(adapted: AdaptedClassifier, trial: GraphBatch) -> int | None:
 def _in_another_form(
     adapted: AdaptedClassifier, dataset: GraphDataset, trial: GraphBatch
 ) -> tuple[AdaptedClassifier, Any]:
-    """The classifier with features in a form that the model takes, and its answer on the trial; the first error if there is none.
+    """The classifier with features in a form that the model accepts, and its answer on the trial; raises the first error if no form works.
 
-    Whole numbers may be meant for an `Embedding`, which takes integers, as columns or one per node.
+    Integer-valued features may be meant for an `Embedding`, which takes integers, as columns or one per node.
     """
     first = adapted
     if adapted.attributes is not None and adapted.attributes.by_label:
@@ -377,7 +377,7 @@ def _in_another_form(
 
 
 def _forms(table: npt.NDArray[Any] | None) -> list[Any]:
-    """A table of features as it is, and where it holds whole numbers as integers, in columns or one per label."""
+    """A table of features unchanged and, if it holds whole numbers, as integers, in columns or one per label."""
     if table is None or not (table == np.floor(table)).all():
         return [table]
     whole = table.astype(np.int64)
@@ -436,7 +436,7 @@ def _check_alphabet(classifier: Classifier, dataset: GraphDataset) -> Classifier
 def trial_graphs(dataset: GraphDataset) -> list[Graph]:
     """Some graphs of the data, evenly spread; at least two, since a model may squeeze the answer for one."""
     if len(dataset) == 0:
-        raise InputError(f"The model is tried on graphs of the dataset (got none in {dataset.name})")
+        raise InputError(f"The dataset must have graphs to try the model on (got none in {dataset.name})")
     graphs = [dataset.graphs[index] for index in _evenly_spread(len(dataset), _TRIAL_GRAPHS)]
     return graphs * 2 if len(graphs) == 1 else graphs
 
@@ -481,9 +481,9 @@ _CHUNK = 64  # of the user's graphs asked about together
 
 
 def check_own_data(classifier: Classifier, dataset: GraphDataset, *, strict: bool = True) -> list[str]:
-    """What a reader must know of how the model answers: nothing if it answers the same however it is asked.
+    """Notes on inconsistent answers of the model; empty if it answers the same in every form of call.
 
-    With `strict` it is an error where the model is random, depends on the other graphs of a batch, or answers otherwise about the user's own graphs.
+    With `strict` it is an error if the model is random, depends on the other graphs of a batch, or answers differently about the user's own graphs.
     """
     places = _evenly_spread(len(dataset), _ASKED)
     batch = GraphBatch.from_graphs(dataset.graphs[place] for place in places.tolist())
@@ -494,55 +494,55 @@ def check_own_data(classifier: Classifier, dataset: GraphDataset, *, strict: boo
     problems, notes = list[str](), list[str]()
     if (worst := _worst(again, held)) is not None:
         problems.append(
-            f"The model is random: asked twice it answers {held[worst]:.3f} and {again[worst]:.3f} for graph {places[worst]}, as with dropout that stays on in "
+            f"The model is random: called twice it answers {held[worst]:.3f} and {again[worst]:.3f} for graph {places[worst]}, as with dropout that is active in "
             "evaluation mode"
         )
     if (worst := _worst(alone, held)) is not None:
         problems.append(
             f"The model's answer depends on the other graphs of a batch: {alone[worst]:.3f} alone and {held[worst]:.3f} among others for graph "
-            f"{places[worst]}, as where nodes are pooled or normalised over the whole batch"
+            f"{places[worst]}, as if nodes were pooled or normalised over the whole batch"
         )
     if isinstance(classifier, AdaptedClassifier) and classifier.attributes is not None and not problems:
         problem, is_grave = _otherwise(classifier, classifier.attributes, batch, held)
         (problems if is_grave else notes).extend([problem] if problem else [])
     if problems and strict:
-        raise InputError(f"{problems[0]}; RunContext(strict=False) goes on all the same")
+        raise InputError(f"{problems[0]}; RunContext(strict=False) goes on with a warning")
     return [f"{sentence}." for sentence in (*problems, *notes)]
 
 
 def _worst(some: FloatArray, others: FloatArray) -> int | None:
-    """Where two answers differ most; None if they do not."""
+    """The graph on which two answers differ most; None if they agree."""
     worst = int(np.abs(some - others).argmax())
     return worst if abs(some[worst] - others[worst]) > _ROUNDING else None
 
 
 def _otherwise(classifier: AdaptedClassifier, own: Attributes, batch: GraphBatch, held: FloatArray) -> tuple[str, bool]:
-    """What differs between answers on the user's own graphs and on those held here, if anything does, and whether for more than a few."""
+    """The difference between answers on the user's own graphs and on our copies, if any, and whether it concerns more than a few graphs."""
     sources = batch.sources().tolist()
     try:
         theirs = _ask(classifier, [own.original(source) for source in sources])
     except InputError as error:
-        return (f"The model fails on your graphs as they are, so answers were not compared ({error})", False)
+        return (f"The model fails on your unmodified graphs, so answers were not compared ({error})", False)
     worst, differs = _worst(theirs, held), np.flatnonzero(np.abs(theirs - held) > _ROUNDING)
     if worst is None:
         return "", False
     sides = int(((theirs > 0.5) != (held > 0.5)).sum())
     found = _reason(classifier, own, [sources[place] for place in differs[:_CHUNK].tolist()])
     sentence = (
-        f"The model answers otherwise about your own graphs than about the graphs as they are held here, for {len(differs)} of {len(held)} "
-        f"({sides} change sides; graph {sources[worst]}: {theirs[worst]:.3f} and {held[worst]:.3f}): {found}"
+        f"The model answers differently about your own graphs and about our copies of them, for {len(differs)} of {len(held)} "
+        f"({sides} change class; graph {sources[worst]}: {theirs[worst]:.3f} and {held[worst]:.3f}): {found}"
     )
     return sentence, len(differs) > max(_FEW, len(held) // 100)
 
 
 def _ask(classifier: AdaptedClassifier, graphs: Sequence[Any]) -> FloatArray:
-    """Probability of accept of PyG graphs as they are, `[B]`."""
+    """Probability of accept of unmodified PyG graphs, `[B]`."""
     parts = [graphs[start : start + _CHUNK] for start in range(0, len(graphs), _CHUNK)]
     return np.concatenate([classifier.reading.probability(classifier.own_scores(part)) for part in parts])
 
 
 def _reason(classifier: AdaptedClassifier, own: Attributes, sources: Sequence[int]) -> str:
-    """The first step from the user's graphs to those held here that changes an answer."""
+    """The first step from the user's graphs to our copies that changes an answer."""
     steps: list[tuple[str, Callable[[Any], Any]]] = [
         (f"{key} was left out, since {why}", partial(_without, key=key)) for key, why in own.left_out.items()
     ]

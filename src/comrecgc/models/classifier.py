@@ -1,4 +1,4 @@
-"""What the pipeline needs of a classifier, its answers on a set of graphs, how scores of any model are read as such answers, and how a model is called.
+"""The `Classifier` protocol, its predictions, the reading of any model's scores, and the detection of a model's call.
 
 A model may answer with a row of class scores, a single score, or a number with a threshold; `ScoreReading` turns each into the probability of accept.
 """
@@ -62,7 +62,7 @@ class Predictions:
 
     @property
     def warning(self) -> str | None:
-        """Why there is nothing to explain, or no example of acceptance; None if both classes occur."""
+        """A warning if nothing is rejected, or nothing accepted; None if both classes occur."""
         count = len(self.probability)
         if count == 0:
             return "There are no graphs to classify."
@@ -141,28 +141,28 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """What a reader should know, in one sentence."""
+        """The agreement in one sentence."""
         reject, accept = self.class_names
         said = self.rejected + self.num_accepts - self.accepted
         return (
-            f"The model gets {self.accuracy:.1%} of the graphs right, those it was trained on included: {self.recall_on_rejects:.0%} of the "
+            f"The model gets {self.accuracy:.1%} of the graphs right, training graphs included: {self.recall_on_rejects:.0%} of the "
             f"{self.num_rejects} of class {reject}, {self.recall_on_accepts:.0%} of the {self.num_accepts} of class {accept} (balanced accuracy "
             f"{self.balanced_accuracy:.2f}). It rejects {said}, {self.rejected} of them rightly."
         )
 
     @property
     def warning(self) -> str | None:
-        """Why an explanation may be about the model only; None where it need not be."""
+        """A warning if the model is so inaccurate that an explanation may be about the model only; else None."""
         if not self.has_both:
             return None
         recalls = (self.recall_on_rejects, self.recall_on_accepts)
         for name, recall in zip(self.class_names, recalls, strict=True):
             if recall < _HARDLY:
-                return f"The model hardly ever predicts {name}: it knows {recall:.0%} of them. What turns its answers says little about the data."
+                return f"The model hardly ever predicts {name}: it knows {recall:.0%} of them. Its rules may say little about the data."
         if self.balanced_accuracy < LEAST_BALANCED:
             return (
-                f"The balanced accuracy of the model is {self.balanced_accuracy:.2f}, and a coin has 0.50: "
-                "what turns its answers says little about the data."
+                f"The balanced accuracy of the model is {self.balanced_accuracy:.2f}, and guessing has 0.50: "
+                "its rules may say little about the data."
             )
         return None
 
@@ -177,7 +177,7 @@ RETURN_TYPES = ("raw", "probs", "log_probs")
 """Kinds of scores, as PyG names them: logits, probabilities, logarithms of probabilities."""
 
 DECISIONS = ("argmax", "rest")
-"""When the target of several classes is accepted: if it is the likeliest, or if it is likelier than all others together."""
+"""Conditions for accepting the target of several classes: likeliest of all, or likelier than all others together."""
 
 _TOLERANCE = 1e-3
 
@@ -205,7 +205,7 @@ class ScoreReading:
         decision: str | None = None,
         threshold: float | None = None,
     ) -> ScoreReading:
-        """The reading that fits answers on some graphs, `[B, K]`; arguments as of `as_classifier`, and those that are None are inferred from the answers."""
+        """The reading for answers on some graphs, `[B, K]`; arguments as for `as_classifier`, inferred from the answers if None."""
         if threshold is None and isinstance(accept, str):
             raise InputError(f"accept is a class, or a side of a threshold (got {accept!r})")
         if threshold is not None:
@@ -272,7 +272,7 @@ class ScoreReading:
 def as_scores(answer: Any, num_graphs: int, num_nodes: int, num_scores: int | None = None) -> FloatArray:
     """A model's answer as an array, `[B, K]`; one score per graph is one column. Answers per node are recognised.
 
-    Once `K` is known an answer that was squeezed is reshaped.
+    If `K` is known, a squeezed answer is reshaped.
     """
     if isinstance(answer, torch.Tensor):
         answer = answer.detach().double().cpu().numpy()
@@ -309,7 +309,7 @@ def choose_output(answer: Any, output: int | str | None) -> Any:
 
 
 def find_output(answer: Any, num_graphs: int) -> int | str | None:
-    """The only one of several outputs with a row of scores per graph; None if there is a single output."""
+    """The one output, of several, with a row of scores per graph; None if there is a single output."""
     several = isinstance(answer, tuple | Mapping) or (
         isinstance(answer, list) and any(hasattr(x, "shape") for x in answer)
     )
@@ -418,7 +418,7 @@ def log_odds(probability: FloatArray) -> FloatArray:
 # How a model is called, as far as its signature and its layers show.
 
 CALLS = ("tensors", "data", "data_list", "graphs", "smiles", "molecules")
-"""What a model takes: see `as_classifier`."""
+"""Kinds of calls of a model: see `as_classifier`."""
 
 
 def detect_call(model: Callable[..., Any]) -> str:

@@ -1,7 +1,7 @@
 """Score graphs whose edges have weights between 0 and 1, with gradients: the basis of edge-mask explainers.
 
-Weights of 1 give the plain forward pass, and a weight of 0 removes an edge. In between, the package's networks weight the messages and
-compute degrees, means and attention by weight. A user's module must take `edge_weight`, as PyG's GCNConv does.
+Weights of 1 give the plain forward pass, and a weight of 0 removes an edge. In between, the package's networks weight messages, degrees, means and
+attention. A user's module must take `edge_weight`, as PyG's GCNConv does.
 """
 
 from __future__ import annotations

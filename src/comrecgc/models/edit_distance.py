@@ -18,19 +18,19 @@ SWEEPS = 40
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeMapping:
-    """Where the nodes of G go in H."""
+    """A mapping from the nodes of G to those of H."""
 
     cost: int  # cost of the edit path of `places`; no less than the edit distance, and mostly equal to it
     places: IntArray  # position in H of each node of G, -1 for a deleted one, `[n]`; nodes of H not named are inserted
 
 
 def map_nodes(source: Graph, target: Graph, *, sweeps: int = SWEEPS, seed: int = 0) -> NodeMapping:
-    """A cheap mapping from the graph G that edits start from to the graph H they lead to: unit costs, edge labels ignored."""
+    """A cheap mapping from the nodes of G, where edits start, to those of H: unit costs, edge labels ignored."""
     return map_pairs([(source, target)], sweeps=sweeps, seed=seed)[0]
 
 
 def map_pairs(pairs: Iterable[tuple[Graph, Graph]], *, sweeps: int = SWEEPS, seed: int = 0) -> list[NodeMapping]:
-    """Cheap mappings between many pairs (G, H); each is what `map_nodes` alone would find."""
+    """Cheap mappings between many pairs (G, H), the same as `map_nodes` finds for each pair."""
     pairs = list(pairs)
     swapped = [_order(source) > _order(target) for source, target in pairs]
     ordered = [(pair[1], pair[0]) if swap else pair for pair, swap in zip(pairs, swapped, strict=True)]
@@ -57,7 +57,7 @@ def _order(graph: Graph) -> tuple[int, int, bytes, bytes]:
 
 
 def _places(image: LongArray, larger: Graph | None) -> IntArray:
-    """The mapping from the first graph, given where the smaller one's nodes go; `larger` if that is the first."""
+    """The mapping from the first graph, given the mapping from the smaller one; `larger` if the first graph is the larger."""
     if larger is None:
         return image.astype(np.int32)
     inverse = np.full(larger.num_nodes, -1, dtype=np.int32)

@@ -186,7 +186,7 @@ def anneal(left, right, joined, image, moves, hot, cold, target, state):  # type
 
 @numba.njit(cache=True, nogil=True)
 def _partner(left, right, image, source, i, state):  # type: ignore[no-untyped-def]
-    """Whose image left node `i` shall take: one beside the image of a neighbour, or any."""
+    """The node whose image left node `i` tries to take: next to the image of a neighbour, or any."""
     degree = left.ptr[i + 1] - left.ptr[i]
     if _random32(state) < _ALONG_EDGES and degree > 0:
         k = image[left.head[left.ptr[i] + _below(state, degree)]]

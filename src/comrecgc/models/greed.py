@@ -269,10 +269,10 @@ def train_embedder(
         graphs: The dataset's graphs.
         num_labels: Size of their label alphabet.
         training: How to train.
-        out: Where to save it, ending in `.safetensors`.
+        out: File to save to, ending in `.safetensors`.
         facts: Further facts to save, such as label names.
         progress: Called as work proceeds.
-        deadline: When to be done, in seconds of `time.monotonic`; a near one means fewer labels and steps.
+        deadline: Time to finish by, in seconds of `time.monotonic`; a near one means fewer labels and steps.
         engine: Where edit distances are computed; None for `training.jobs` threads.
 
     Returns:
@@ -432,7 +432,7 @@ def _one_cycle(share: float) -> float:
 
 
 def settings(training: EmbedderTraining) -> dict[str, Any]:
-    """The settings that determine the result: all but the number of jobs."""
+    """The settings that determine the result: all except the number of jobs."""
     names = [name for name in training.__dataclass_fields__ if name != "jobs"]
     return {name: getattr(training, name) for name in names}
 

@@ -5,8 +5,8 @@ Embedding a graph costs far more than comparing two embeddings, so pairs come in
 - *far*: random graphs of the dataset;
 - *near*: a graph and those most like it;
 - *chain*: the graphs a random walk of edits passes through, the distances the search for recourse meets;
-- *path*: the graphs on a cheap edit path between two of the dataset, any two of which are about as far apart as the edits
-  between them cost, so one solved pair labels many.
+- *path*: the graphs on a cheap edit path between two of the dataset, any two of which are about as far apart as the cost of the edits between them,
+  so one solved pair labels many.
 
 Distances are costs of the cheapest mapping found (`edit_distance`), about a hundredth above the true ones.
 """
@@ -66,7 +66,7 @@ class LabelledGroups:
 
 @dataclass(frozen=True)
 class _Group:
-    """Some graphs, and of every two of them the cost, and the mapping where it was solved."""
+    """Some graphs, with the cost between every two of them, and the mapping if it was solved."""
 
     kind: str
     graphs: list[Graph]
@@ -115,7 +115,7 @@ class PairGenerator:
     def _labelled(
         self, groups: list[_Group], seed: int, progress: Progress | None, deadline: float | None
     ) -> list[_Group]:
-        """Groups with the edit distances of their pairs; they are solved in random order, so that a deadline leaves some of each kind."""
+        """Groups with the edit distances of their pairs, solved in random order, so that a deadline leaves some of each kind."""
         order = np.random.default_rng([seed, 3]).permutation(len(groups)).tolist()
         flat = [pair for g in order for pair in combinations(groups[g].graphs, 2)]
         ptr = pointers([comb(len(groups[g].graphs), 2) for g in order])
@@ -203,7 +203,7 @@ def local_counts(graphs: Sequence[Graph]) -> npt.NDArray[np.float32]:
 
 
 def _until(items: Iterable[_Item], deadline: float | None, *, least: int = 1) -> Iterator[_Item]:
-    """The items until the deadline has passed, but at least `least`; the iterator is not advanced further."""
+    """The items until the deadline, but at least `least`; the iterator is not advanced further."""
     if deadline is not None and least == 0 and time.monotonic() >= deadline:
         return
     for count, item in enumerate(items, start=1):

@@ -1,9 +1,9 @@
 """A jury: models of other kinds than the explained network, which say how likely a changed graph truly is of the class accept.
 
 Networks of one family learn the same mistakes from the same data: what a network confuses, its relatives confirm. Linear models and trees on counts of
-neighbourhoods err elsewhere. Some members choose recourses, others take no part in any choice and only report. Every member is cross-fitted: what becomes
-of a graph is asked of a copy that was not trained on that graph. A stack of their answers, fitted on answers out of fold, weighs each member by what it is
-worth on unseen graphs.
+neighbourhoods err elsewhere. Some members choose recourses, others take no part in any choice and only report. Every member is cross-fitted: the
+result of a change is judged by a copy that was not trained on the original graph. A stack, fitted on answers out of fold, weighs each member by its
+skill on unseen graphs.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from comrecgc.run import Progress
 FloatArray = npt.NDArray[np.float64]
 
 NUM_FOLDS = 4
-"""Parts of the data; a graph is asked of the members that were trained on the other three."""
+"""Folds of the data; a graph is judged by copies that were trained on the other three."""
 
 LEAST_BALANCED = 0.55
-"""Balanced accuracy on unseen graphs below which a member only guesses, and is not heard."""
+"""Balanced accuracy on unseen graphs below which a member only guesses and is left out."""
 
 _LEAST_GRAPHS = 5  # of each class in every part
 _FIRMEST = 0.99  # no member is taken for surer than this
@@ -82,7 +82,7 @@ REPORTING = (
     Kind("extra trees", 1, "ExtraTreesClassifier", {"n_estimators": _TREES} | _BALANCED),
     Kind("random forest of wider neighbourhoods", 2, "RandomForestClassifier", _FOREST),
 )
-"""Kinds that take no part in any choice, and are asked about what is shown."""
+"""Kinds that take no part in any choice and report on the results shown."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,14 +115,14 @@ class Jury:
 
     @cached_property
     def _stacks(self) -> tuple[Stack, Stack]:
-        """Of members that choose, and of members that report."""
+        """The stacks of members that choose and of members that report."""
         ours, theirs = ([member.unseen for member in some] for some in (self.choosing, self.reporting))
         return Stack.of(ours, self.targets), Stack.of(theirs, self.targets)
 
     def truth(self, batch: GraphBatch, folds: npt.NDArray[np.int64], starts: FloatArray | None = None) -> FloatArray:
         """How likely each graph truly is of the class accept, according to the members that choose, `[B]`.
 
-        `folds` are the parts of the data that each was made from, `[B]`; `starts` is for a jury for numbers.
+        `folds` are the folds of the original graphs, `[B]`; `starts` is for a jury for numbers.
         """
         del starts
         return self._stacks[0].probability(ask_members(self.choosing, batch, folds))
@@ -130,7 +130,7 @@ class Jury:
     def report(
         self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = (), known: FloatArray | None = None
     ) -> JuryReport:  # fmt: skip
-        """What is to be said of inputs and what each became; `others` are further models that took no part in the choice, `known` is for a jury for numbers."""
+        """The report on inputs and their results; `others` are further models that took no part in the choice, `known` is for a jury for numbers."""
         del known
         said = ask_members((*self.choosing, *self.reporting), after, folds)
         earlier = ask_members(self.reporting, before, folds)
@@ -149,7 +149,7 @@ class Jury:
 
     @property
     def named_members(self) -> str:
-        """The members with what each is worth on unseen graphs."""
+        """The members with the skill of each on unseen graphs."""
         chose, took_no_part = (
             ", ".join(f"{member.name} ({member.skill:.2f})" for member in members)
             for members in (self.choosing, self.reporting)
@@ -158,13 +158,13 @@ class Jury:
 
 
 def harmonic_mean(ours: FloatArray, theirs: FloatArray) -> FloatArray:
-    """Hardly anything is left of it where the two do not agree."""
+    """The harmonic mean of two probabilities, which is small if they disagree."""
     return np.asarray(2 * ours * theirs / np.maximum(ours + theirs, 1e-9))
 
 
 @dataclass(frozen=True, eq=False)
 class JuryReport:
-    """What a jury says of some results."""
+    """A jury's report on some results."""
 
     expected: FloatArray  # how likely each is of the class accept: harmonic mean of members that chose and that did not, `[B]`
     heard: npt.NDArray[np.bool_]  # which reporting members reject the input, so that their word counts, `[B, m]`
@@ -172,7 +172,7 @@ class JuryReport:
 
     @property
     def confirmed(self) -> npt.NDArray[np.bool_]:
-        """Which results most of the members that are heard accept, `[B]`."""
+        """Which results are accepted by most of the members that reject the input, `[B]`."""
         return np.asarray(2 * self.agree.sum(axis=1) > self.heard.sum(axis=1))
 
 
@@ -210,7 +210,7 @@ class Stack:
         return replace(stack, noise=min(wrong, _MOST_NOISE))
 
     def probability(self, said: FloatArray) -> FloatArray:
-        """One probability from those of all members, `[B, m]` to `[B]`: of the true label, not of one that may be wrong."""
+        """One probability from those of all members, `[B, m]` to `[B]`; it refers to the true label, corrected for label noise."""
         labelled = 1 / (1 + np.exp(-(_log_odds(said) @ self.weights + self.offset)))
         return np.clip((labelled - self.noise) / (1 - 2 * self.noise), 0, 1)
 
@@ -224,9 +224,9 @@ def train_jury(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Jury | None, str]:
-    """Train a jury on the classes of some graphs, and a sentence on it; None and the reason where that cannot be.
+    """Train a jury on the classes of some graphs, and a sentence on it; None and the reason if that is impossible.
 
-    `has_classes` tells whether the classes are true ones; `deadline` is in seconds of `time.monotonic`. The jury does not depend on `jobs`.
+    `has_classes` says whether the classes are true ones; `deadline` is in seconds of `time.monotonic`. The jury does not depend on `jobs`.
     """
     accepted = np.asarray(dataset.classes) == 1
     fewest = int(min(accepted.sum(), (~accepted).sum()))
@@ -263,7 +263,7 @@ def train_members(
     deadline: float | None,
     progress: Progress | None,
 ) -> tuple[tuple[Juror, ...], tuple[Juror, ...]] | str:
-    """Members that choose and members that report, those that do more than guess; or why there are none.
+    """Members that choose and members that report, without those that only guess; or the reason why there are none.
 
     `targets` and `folds` are of each graph, `[n]`; `skill` says how good answers out of fold are, and below `least` a member only guesses.
     Members do not depend on `jobs`.
@@ -297,7 +297,7 @@ def train_members(
 def train_copies(
     kind: Kind, table: npt.NDArray[np.float32], accepted: npt.NDArray[Any], folds: npt.NDArray[np.int64], seed: int, jobs: int
 ) -> tuple[Any, ...]:  # fmt: skip
-    """A copy for each part of the data, trained on the others; every copy in one thread, so that it is the same on any machine."""
+    """A copy for each fold, trained on the others in one thread, so that it is the same on any machine."""
 
     def train(fold: int) -> Any:
         rows = folds != fold
@@ -312,7 +312,7 @@ def train_copies(
 
 
 def stratified_folds(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Parts of the data with the same share of both classes, `[n]`."""
+    """Folds of the data with equal shares of both classes, `[n]`."""
     folds = np.zeros(len(accepted), np.int64)
     for rows in (np.flatnonzero(accepted), np.flatnonzero(~accepted)):
         folds[rng.permutation(rows)] = np.arange(len(rows)) % NUM_FOLDS
@@ -320,7 +320,7 @@ def stratified_folds(accepted: npt.NDArray[np.bool_], rng: np.random.Generator) 
 
 
 def ask_members(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[np.int64]) -> FloatArray:
-    """Answer of each member, `[B, m]`; counts that several need are made once."""
+    """Answer of each member, `[B, m]`; counts that several members need are computed once."""
     if len(folds) != len(batch):
         raise InputError(f"folds must be one per graph, {len(batch)} (got {len(folds)})")
     said = np.zeros((len(batch), len(members)))
@@ -337,7 +337,7 @@ def ask_members(members: Sequence[Juror], batch: GraphBatch, folds: npt.NDArray[
 
 
 def answer_by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds: npt.NDArray[np.int64]) -> FloatArray:
-    """Answer for each row by the copy that was not trained on its part, `[B]`."""
+    """Answer for each row by the copy that was not trained on its fold, `[B]`."""
     said = np.zeros(len(table))
     for fold, model in enumerate(models):
         rows = np.flatnonzero(folds == fold)
@@ -347,7 +347,7 @@ def answer_by_fold(models: Sequence[Any], table: npt.NDArray[np.float32], folds:
 
 
 def _probability(model: Any, table: npt.NDArray[np.float32]) -> FloatArray:
-    """Probability of accept of each row, or its number; trees of a forest are asked one by one, which any thread may do."""
+    """Probability of accept of each row, or its number; trees of a forest are evaluated one by one, in any thread."""
     trees = getattr(model, "estimators_", None)
     if trees is None:
         return np.asarray(model.predict_proba(table)[:, 1] if hasattr(model, "predict_proba") else model.predict(table))
@@ -368,13 +368,13 @@ def _log_odds(probability: FloatArray) -> FloatArray:
 
 
 MOST_COLUMNS = 1024
-"""Neighbourhoods that are counted, at most: those that the most graphs have."""
+"""Most neighbourhoods that are counted: the most frequent ones."""
 
 RINGS = range(3, 9)
 """Sizes of rings that are counted."""
 
 LEAST_GRAPHS = 2
-"""Graphs that must have a neighbourhood for it to be counted."""
+"""Least number of graphs with a neighbourhood for it to be counted."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -403,7 +403,7 @@ class NeighbourhoodCounts:
         return cls(colours=np.sort(colours[common]), radius=radius, rings=rings)
 
     def count(self, batch: GraphBatch) -> npt.NDArray[np.float32]:
-        """How many nodes of each graph have each neighbourhood, and are part of rings; nodes, edges and how many more edges than nodes there are, `[B, C + 3]`."""
+        """Counts of each neighbourhood and of ring nodes in each graph; then nodes, edges, and edges minus nodes, `[B, C + 3]`."""
         num, graph_of_node = len(self.colours), batch.graph_of_node()
         table = np.zeros(len(batch) * num, np.float32)
         nodes, edges = batch.node_counts(), batch.edge_counts()
@@ -424,7 +424,7 @@ class NeighbourhoodCounts:
 
 
 class Likeness:
-    """How alike graphs are: shared neighbourhoods of radius 0 to 2, each counted once, by all that either has (Tanimoto).
+    """Likeness of graphs (Tanimoto): shared neighbourhoods of radius 0 to 2 over all neighbourhoods of either, each counted once.
 
     Args:
         batch: The graphs.
@@ -440,7 +440,7 @@ class Likeness:
         self._sizes = np.diff(self._sets.indptr)
 
     def between(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Likeness of some graphs to others, by their places, `[F, S]`."""
+        """Likeness of some graphs to others, given by positions, `[F, S]`."""
         shared = (self._sets[first] @ self._sets[second].T).toarray().astype(np.float64)
         return np.asarray(shared / (self._sizes[first][:, None] + self._sizes[second][None] - shared))
 
@@ -473,7 +473,7 @@ def mixed_keys(values: KeyArray) -> KeyArray:
 def smallest_rings(neighbours, ptr, most):  # type: ignore[no-untyped-def]
     """Nodes of the smallest ring that each node is part of, `[N]`; 0 for none of up to `most` nodes.
 
-    From each node all others are reached by breadth; where two ways that left by different neighbours meet, a ring closes.
+    Breadth-first search from each node: a ring closes where two paths through different neighbours meet.
     """
     num = len(ptr) - 1
     found = np.zeros(num, np.int32)

@@ -33,8 +33,8 @@ log = logging.getLogger("comrecgc")
 class MoleculeClassifier:
     """A model of molecules as a classifier. Made by `as_classifier`.
 
-    Answers are kept, so that the model sees every molecule once. A graph that is no molecule is not accepted. Nor is a molecule on which
-    the model fails: the failure is logged, and other molecules of the same call are tried again.
+    Answers are cached, so that the model sees every molecule once. A graph that is no molecule is not accepted. Nor is a molecule on which the model
+    fails: the failure is logged, and other molecules of the same call are tried again.
     """
 
     model: Callable[..., Any]  # a function, or a torch module
@@ -86,7 +86,7 @@ class MoleculeClassifier:
         self.known.update(zip((name for name, _ in molecules), probability.tolist(), strict=True))
 
     def answer(self, molecules: Sequence[tuple[str, Mol]]) -> Any:
-        """The model's answer as it is."""
+        """The model's raw answer."""
         try:
             if self.call == "smiles":
                 return self.model([name for name, _ in molecules], **self.kwargs)
@@ -151,7 +151,7 @@ def as_molecule_classifier(
 
 
 def _first_answer(adapted: MoleculeClassifier, trial: Sequence[tuple[str, Mol]]) -> tuple[Any, int]:
-    """The answer on the trial molecules, without those that the model fails on alone, and their number."""
+    """The answer on the trial molecules, without those on which the model fails even alone, and their number."""
     try:
         return adapted.answer(trial), len(trial)
     except InputError as error:

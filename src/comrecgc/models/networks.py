@@ -1,8 +1,8 @@
 """The graph classifiers of the paper: three convolutions, batch norm, ReLU, global max pool, one linear layer; and their files.
 
 The convolutions have the parameters, names and outputs of their PyG namesakes. Graphs must be simple: no self-loops, no
-repeated edges. They come as `GraphTensors`, with neighbours grouped by node, so that a sum over neighbours is one pass of torch's embedding-bag
-kernel: on a CPU about twenty times faster than gathering edges and scattering them back.
+repeated edges. They are passed as `GraphTensors`, with neighbours grouped by node, so that a sum over neighbours is one pass of torch's embedding-bag
+kernel: on a CPU about twenty times faster than gather and scatter over edges.
 
 Files are safetensors with a JSON file of facts; the released `.pth` state dicts load as they are.
 """
@@ -51,7 +51,7 @@ class GraphTensors:
         return len(self.node_ptr) - 1
 
     def weighted(self, weights: Tensor, *, degrees_follow: bool = True) -> GraphTensors:
-        """The same graphs with weights of edges, `[2M]`, the same in both directions; whether gradients pass through the degrees, too."""
+        """The same graphs with weights of edges, `[2M]`, equal in both directions; `degrees_follow` lets gradients pass through the degrees too."""
         counted = weights if degrees_follow else weights.detach()
         degrees = counted.new_zeros(len(self.labels)).index_add(0, self.receivers(), counted)
         return replace(self, weights=weights, weighted_degrees=degrees)
@@ -217,7 +217,7 @@ class SAGEConv(torch.nn.Module):
         self.lin_r = Linear(in_channels, out_channels, bias=False)
 
     def message_weights(self, degrees: Tensor) -> Weights:
-        """The mean over neighbours, plus what the node keeps."""
+        """The mean over neighbours, plus the node's own term."""
         ones = torch.ones_like(degrees)
         return degrees.clamp(min=1).reciprocal(), ones, ones
 

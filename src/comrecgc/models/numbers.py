@@ -1,7 +1,7 @@
 """Numbers instead of classes: a model that answers a number, read with a goal; and a jury of linear models and trees that predict a measured number.
 
-What a change does is the difference of two answers of the same copies, none of which was trained on the graph that is changed. How far that is off follows from
-measured pairs: graphs of the table that differ by one change.
+The predicted effect of a change is the difference of two answers of the same copies, none of which was trained on the original graph. Its error is
+estimated from measured pairs: graphs of the table that differ by one change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GoalClassifier:
-    """A number with a goal as a classifier: a graph is accepted where its number reaches the threshold of the graph that it comes from."""
+    """A number with a goal as a classifier: a graph is accepted if its number reaches the threshold of the graph it comes from."""
 
     model: Classifier  # its log-odds are the number less `centre`, in units of `unit`
     goal: Goal  # what is to become of the number
@@ -91,7 +91,7 @@ def as_goal_classifier(model: Any, dataset: GraphDataset, goal: Goal) -> GoalCla
 
 
 def with_sources(dataset: GraphDataset) -> GraphDataset:
-    """The same graphs, which know their places: changed ones are judged by the graph that they come from."""
+    """The same graphs with their positions as sources, so that changed graphs are compared with the original."""
     if dataset.attributes is not None:
         return dataset
     return replace(dataset, graphs=tuple(graph.of_source(place) for place, graph in enumerate(dataset.graphs)))
@@ -100,7 +100,7 @@ def with_sources(dataset: GraphDataset) -> GraphDataset:
 # The jury: its members see counts of neighbourhoods, and are cross-fitted.
 
 LEAST_SHARE = 0.05
-"""Share of the variance of unseen numbers below which a member only guesses, and is not heard."""
+"""Explained share of the variance of unseen numbers below which a member only guesses and is left out."""
 
 _LEAST_GRAPHS = 40
 _FOREST: dict[str, Any] = {"n_estimators": 60, "max_features": 0.3}
@@ -118,14 +118,14 @@ REPORTING = (
     jury.Kind("ridge regression", 1, "Ridge", {"alpha": 1.0}),
     jury.Kind("extra trees of wider neighbourhoods", 2, "ExtraTreesRegressor", _FOREST),
 )
-"""Kinds that take no part in any choice, and are asked about what is shown."""
+"""Kinds that take no part in any choice and report on the results shown."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EffectModel:
-    """How predictions and measured pairs of a rule together say what it does to a number.
+    """Effect of a rule on a number, from predictions and measured pairs.
 
-    A measured change is the predicted one times `weight`, plus an effect of the rule, plus an error. Effects of a rule in two graphs go together by the likeness of the graphs: pairs of one series say one thing, and say little of other series.
+    A measured change is the predicted one times `weight`, plus an effect of the rule, plus an error. Effects of a rule in two graphs correlate with the likeness of the graphs: pairs of one series agree, and say little about other series.
     When a graph is changed, a `return_share` of the difference between its own measurement and its prediction goes back: that is no effect of a rule.
     """
 
@@ -139,7 +139,7 @@ class EffectModel:
     )  # quantiles of measured changes about predicted ones
 
     def likely(self, surplus: FloatArray, variance: FloatArray | float | None = None) -> FloatArray:
-        """How likely changes that are expected to exceed the goal by `surplus` reach it, `[B]`; `variance` is what pairs leave of that of the rule's effect."""
+        """Probability that changes expected to exceed the goal by `surplus` reach it, `[B]`; `variance` is what remains of the variance of the rule's effect, given the pairs."""
         left = self.strength if variance is None else variance
         scale = np.sqrt((1 + left) / (1 + self.strength))
         levels = np.linspace(0, 1, len(self.errors) + 2)[1:-1]
@@ -162,7 +162,7 @@ class EffectModel:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredGraphs:
-    """Graphs that were measured, with what models say of them."""
+    """Measured graphs with the models' predictions."""
 
     values: FloatArray  # their numbers, `[n]`
     answers: FloatArray  # their numbers according to copies that lack each part of the data, `[NUM_FOLDS, n]`
@@ -177,7 +177,7 @@ class MeasuredGraphs:
         return after - before, self.values[first] - before, one == two
 
     def unexplained(self, first: IntArray, second: IntArray, model: EffectModel) -> FloatArray:
-        """What a model leaves of measured changes, `[P]`."""
+        """Residuals of measured changes, `[P]`."""
         predicted, _, unseen = self.changes(first, second)
         return np.asarray(
             self.values[second] - self.values[first] - np.where(unseen, model.weight, model.seen) * predicted
@@ -186,7 +186,7 @@ class MeasuredGraphs:
     def effect(
         self, pairs: Sequence[tuple[int, int]], graphs: IntArray, model: EffectModel
     ) -> tuple[FloatArray, FloatArray]:
-        """Effect of a rule in some graphs besides what is predicted, and its variance, `[Q]` each, from its measured pairs."""
+        """Effect of a rule in some graphs beyond the prediction, and its variance, `[Q]` each, from its measured pairs."""
         pairs = pairs[:: -(-len(pairs) // _MOST_PAIRS)] if pairs else ()
         first, second = np.array(pairs, np.int64).reshape(-1, 2).T
         between = self.likeness.between
@@ -195,7 +195,7 @@ class MeasuredGraphs:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NumberJury(Jury):
-    """Members that choose and members that report, about numbers."""
+    """A jury for numbers: members that choose and members that report."""
 
     goal: Goal  # what is to become of them
     effects: EffectModel = field(default_factory=EffectModel)  # how predictions and measured pairs are put together
@@ -218,7 +218,7 @@ class NumberJury(Jury):
         return np.stack([self.numbers(batch, np.full(len(batch), fold)) for fold in range(NUM_FOLDS)])
 
     def effect(self, pairs: Sequence[tuple[int, int]], indices: IntArray) -> tuple[FloatArray, FloatArray]:
-        """What measured pairs of a rule add to its predicted change in graphs of the data, and the variance that they leave, `[Q]` each."""
+        """Correction of a rule's predicted change in graphs of the data by its measured pairs, and the remaining variance, `[Q]` each."""
         if self.measured is None:
             return np.zeros(len(indices)), np.full(len(indices), self.effects.strength)
         return self.measured.effect(pairs, self._studied(indices), self.effects)
@@ -244,7 +244,7 @@ class NumberJury(Jury):
     def report(
         self, before: GraphBatch, after: GraphBatch, folds: npt.NDArray[np.int64], others: Sequence[Classifier] = (), known: FloatArray | None = None
     ) -> JuryReport:  # fmt: skip
-        """What is to be said of inputs and what each became; `others` know classes alone, and are not asked.
+        """The report on inputs and their results; `others` know only classes and are ignored.
 
         `known` is what measured pairs add to the predicted change and the variance that they leave, `[B, 2]`; None without pairs.
         """
@@ -279,7 +279,7 @@ def train_number_jury(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[NumberJury | None, str]:
-    """Train a jury on the numbers of some graphs, and a sentence on it; None and the reason where that cannot be. It does not depend on `jobs`."""
+    """Train a jury on the numbers of some graphs, and a sentence on it; None and the reason if that is impossible. It does not depend on `jobs`."""
     values = dataset.values
     if values is None:
         return None, "There is no jury: the graphs have no numbers to train it on."
@@ -300,7 +300,7 @@ def train_number_jury(
 
 
 def _weights(unseen: Sequence[FloatArray], values: FloatArray) -> FloatArray:
-    """Weights of answers that fit the numbers best, none negative, and what is added, `[m + 1]`."""
+    """Non-negative weights of answers that fit the numbers best, and the intercept, `[m + 1]`."""
     from scipy.optimize import nnls
 
     said = np.stack(unseen, axis=1)

@@ -1,7 +1,7 @@
 """A panel: other classifiers, trained afresh on the same labels, that vote on counterfactuals.
 
-A counterfactual that only the explained model accepts may be a quirk of one training run. One that most classifiers of other seeds,
-splits and architectures accept too tells something about the data.
+A counterfactual that only the explained model accepts may be a quirk of one training run. One that most classifiers of other seeds, splits and
+architectures accept too says something about the data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SEEDS_APART = 1000  # between panels; the seeds people give their own models ar
 
 @dataclass(frozen=True, kw_only=True)
 class PanelTraining:
-    """How to train the classifiers of a panel: for fewer epochs than one to be explained, which costs a point of accuracy.
+    """How to train the classifiers of a panel: for fewer epochs than the explained model, which costs a point of accuracy.
 
     Args:
         models: Architecture of each member.
@@ -111,11 +111,11 @@ class Panel:
         return np.array([member.classifier.accept_probability(batch) > 0.5 for member in self.members])
 
     def confirms_changes(self, before: GraphBatch, after: GraphBatch) -> BoolArray:
-        """Whether most members that reject a graph accept what became of it, `[B]`; the word of others says nothing about the change."""
+        """Whether most members that reject a graph accept its result, `[B]`; the votes of others say nothing about the change."""
         return self.confirmed(self.accepts(before), self.accepts(after))
 
     def confirmed(self, before: BoolArray, after: BoolArray) -> BoolArray:
-        """The same from what the members accept, `[members, B]` each."""
+        """The same, given what the members accept before and after, `[members, B]` each."""
         heard = ~before
         num = heard.sum(axis=0)
         needed = len(self.members) if self.unanimous else num // 2 + 1
@@ -164,7 +164,7 @@ def obtain_panel(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[Panel | None, str]:
-    """The panel for a dataset and a sentence on it; None and the reason if there are no labels or no time.
+    """The panel for a dataset, and a sentence on it; None and the reason if there are no labels or no time.
 
     Members are trained unless `files` are given, each in a process of its own, and kept in `folder`, or in the user's cache; an interrupted training resumes.
     The panel does not depend on the engine. `deadline` is in seconds of `time.monotonic`.
@@ -232,7 +232,7 @@ def _train(shared: tuple[GraphDataset, Path | None, float | None], training: Cla
 
 
 def _cached(dataset: GraphDataset, training: ClassifierTraining, folder: Path | None) -> CachedModel:
-    """The place of a member in the cache."""
+    """The cache entry of a member."""
     key = [data_fingerprint(dataset), asdict(training)]
     return CachedModel.of(f"{dataset.name}-{training.model}-{training.seed}", key, folder)
 
@@ -248,5 +248,5 @@ def _sentence(panel: Panel, dataset: GraphDataset) -> str:
     commonest = max(float(dataset.classes.mean()), 1 - float(dataset.classes.mean()))
     return (
         f"A panel of {len(panel)} classifiers was trained on the same labels: right on {min(known):.0%} to "
-        f"{max(known):.0%} of graphs they were not trained on, where always the same answer would be on {commonest:.0%}."
+        f"{max(known):.0%} of graphs they were not trained on; the most frequent class has {commonest:.0%}."
     )

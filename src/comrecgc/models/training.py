@@ -30,8 +30,8 @@ from comrecgc.run import Progress, check_writable, facts_path, only_writer_of, r
 class Run:
     """Adam on mini-batches of the training graphs, with the best epoch kept: by validation accuracy, ties by validation loss.
 
-    The parameters of the model, which is on the CPU, change in place. `classes` may be numbers, which the log-odds are to be. `balanced` gives both classes the
-    same weight, however many graphs they have.
+    The parameters of the model, which is on the CPU, change in place. `classes` may be numbers as targets of the log-odds. `balanced` gives both
+    classes the same weight, whatever their sizes.
     """
 
     def __init__(
@@ -183,10 +183,10 @@ def train_classifier(
     Args:
         dataset: Graphs with their classes; both classes must occur.
         training: The settings.
-        out: Where to write the result, ending in `.safetensors`; a JSON file of facts goes beside it.
+        out: File to write, ending in `.safetensors`; a JSON file of facts goes beside it.
         facts: Further facts to write.
         progress: Called after every epoch.
-        deadline: When to be done, in seconds of `time.monotonic`; the best epoch until then is kept, and at least one is run.
+        deadline: Time to finish by, in seconds of `time.monotonic`; the best epoch until then is kept, and at least one is run.
     """
     started, out = time.monotonic(), None if out is None else Path(out)
     with writing_weights(out):
@@ -233,7 +233,7 @@ def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rn
 
 
 def _number_scale(dataset: GraphDataset, split: Split) -> tuple[float, float] | None:
-    """Centre and unit of numbers: a network's log-odds are the number less the centre, in units. None where there are classes."""
+    """Centre and unit of numbers: a network's log-odds are the number minus the centre, in units. None for classes."""
     if dataset.goal is None or dataset.values is None:
         return None
     values = dataset.values[split.train]
@@ -306,7 +306,7 @@ class ModelFile:
 
     @classmethod
     def of(cls, path: Path, folder: Path) -> ModelFile:
-        """The file at a path, for a run in a folder."""
+        """The model file at a path, relative to a run folder if inside it."""
         inside = path.resolve().is_relative_to(folder.resolve())
         shown = path.resolve().relative_to(folder.resolve()) if inside else path.resolve()
         return cls(shown.as_posix(), checksum(path))
@@ -380,7 +380,7 @@ class CachedModel:
 
     @classmethod
     def of(cls, name: str, key: list[Any], folder: Path | None = None) -> CachedModel:
-        """The place of a model that the JSON values of `key` determine, in a folder or the user's cache."""
+        """The cache entry of the model with this `key` of JSON values, in a folder or the user's cache."""
         plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         folder = user_cache_path("comrecgc") / "models" if folder is None else folder
@@ -392,11 +392,11 @@ class CachedModel:
 
     @property
     def is_there(self) -> bool:
-        """Whether it was trained before."""
+        """Whether the model was trained before."""
         return self.path is not None and self.path.exists()
 
     def obtain(self, load: Load[_M], train: Train[_M]) -> _M:
-        """Load the model, or train it where it is missing or damaged; without a cache it is trained and not kept."""
+        """Load the model, or train it if it is missing or damaged; without a cache it is trained and not kept."""
         if self.path is None:
             return train(None, {})
         with only_writer_of(self.path.with_suffix(".turn"), wait=True):  # another process may train the same model
@@ -419,7 +419,7 @@ class CachedModel:
         return model, ModelFile.of(target, target.parent)
 
     def _known(self, path: Path, load: Load[_M]) -> _M | None:
-        """The model in a file; None if there is none, another, or a damaged one."""
+        """The model in a file; None if the file is missing, damaged or of another model."""
         with suppress(InputError):
             if path.exists() and (model := load(path)).facts.get("key") == self.digest:
                 return model
@@ -427,6 +427,6 @@ class CachedModel:
 
 
 def _copy_model(source: Path, target: Path) -> None:
-    """Copy weights and their facts; the weights come last, since a model without facts would be incomplete."""
+    """Copy weights and their facts, the weights last, since a model without facts would be incomplete."""
     for file, copy in ((facts_path(source), facts_path(target)), (source, target)):
         write_bytes(copy, read_bytes(file))

@@ -1,7 +1,7 @@
 """Training of graph classifiers: message passing over distinct states and its gradients, batch norm, Adam.
 
 `edges` are three arrays, `neighbours`, `ptr` and `own`: output row `i` receives from input rows `neighbours[ptr[i] : ptr[i + 1]]` and from its own input row
-`own[i]`. Over plain nodes `own[i]` is `i`; over distinct states it is where the node's state stands. All loops run in a
+`own[i]`. Over plain nodes `own[i]` is `i`; over distinct states it is the row of the node's state. All loops run in a
 fixed order on one thread, so results do not depend on the number of cores.
 """
 

@@ -1,7 +1,7 @@
 """Atoms and bonds: which label names are atoms, how many bonds an atom can carry, and the constraint that follows.
 
-A label is the name of an atom. In archives it is an element, and charges and hydrogens are guessed where they matter. In tables read from
-SMILES it says all that a molecule needs besides bonds: `C`, aromatic `c`, charged `N+` and `O-`, `[nH]` for the nitrogen of pyrrole (with a hydrogen or
+A label is the name of an atom. In archives it is an element, and charges and hydrogens are guessed when needed. In tables read from SMILES it is an
+atom type with everything besides bonds: `C`, aromatic `c`, charged `N+` and `O-`, `[nH]` for the nitrogen of pyrrole (with a hydrogen or
 a third neighbour), and `[13CH2]` where isotope or hydrogens are not the usual ones. Hydrogens follow.
 
 Edge labels are bonds: 0 single, 1 double, 2 triple, 3 aromatic. Nothing here needs rdkit.
@@ -58,7 +58,7 @@ _LIKE = {"Al": "B", "Si": "C", "P": "N", "As": "N", "S": "O", "Se": "O", "Te": "
 
 @dataclass(frozen=True, kw_only=True)
 class Atom:
-    """What a label says of an atom."""
+    """An atom as a label describes it."""
 
     element: str
     charge: int = 0
@@ -82,7 +82,7 @@ class Atom:
 
     @property
     def valences(self) -> tuple[int, ...]:
-        """Bonds it can carry, hydrogens included, an aromatic bond counting one and a half; none where that is not known."""
+        """Possible numbers of bonds, hydrogens included, with an aromatic bond as one and a half; empty if unknown."""
         if self.hydrogens is not None or abs(self.charge) > 1:
             return ()
         if self.is_aromatic:
@@ -142,12 +142,12 @@ def are_atoms(names: Iterable[str]) -> bool:
 
 
 def are_bonds(names: Sequence[str] | None) -> bool:
-    """Whether edge labels are bonds in the order of `BOND_NAMES`; graphs without edge labels are bonded somehow."""
+    """Whether edge labels are bonds in the order of `BOND_NAMES`; graphs without edge labels count as bonded."""
     return names is None or tuple(names) == BOND_NAMES[: len(names)]
 
 
 def are_types(names: Iterable[str]) -> bool:
-    """Whether names are atoms that say their charge and aromaticity, rather than elements alone."""
+    """Whether names are atom types with charge and aromaticity, rather than elements only."""
     return _are_types(tuple(names))
 
 
@@ -177,7 +177,7 @@ def atomic_numbers_as_names(names: Sequence[str], batch: GraphBatch) -> tuple[st
 
 @dataclass(frozen=True)
 class Valence:
-    """No edit that gives an atom more bonds than it can carry.
+    """Constraint: no edit gives an atom more bonds than it can carry.
 
     Bonds are counted by their order where the graph has edge labels and as one each where it has none; a new bond is
     single. An atom that already carries too many, as charged groups in real data do, may still lose some. Two aromatic

@@ -1,4 +1,4 @@
-"""The functional groups of a molecule, by elements and connections and bond orders where the graph has them, and names of what hangs on one atom."""
+"""Functional groups of a molecule, recognised by elements, connections and (if known) bond orders; and names of substituents."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ _ORDERS = ("", "primary", "secondary", "tertiary")
 
 
 def family_of(molecule: Molecule, node: int) -> str | None:
-    """The family of compounds that an atom makes a molecule a member of: "carboxylic acid", "secondary alcohol", "amide"; None if it has no name here.
+    """The family of compounds that an atom stands for: "carboxylic acid", "secondary alcohol", "amide"; None if it has no name here.
 
     Bonds must be known. Atoms two bonds away count too: the nitrogen of an amide is recognised by the oxygen on its neighbour.
     """
@@ -305,7 +305,7 @@ def _any_aromatic(m: Molecule, nodes: list[int]) -> bool:
 
 
 BOND_SIGNS = dict(zip(BOND_NAMES, ("–", "=", "≡", ":"), strict=True))
-"""How each bond is written."""
+"""The sign of each bond in formulas."""
 
 _A_RING = " (a ring)"
 _HALOGENS = ("Br", "Cl", "F", "I")
@@ -415,7 +415,7 @@ def read_substituent(atoms: Atoms, bonds: Bonds, root: int, bond: str | None, *,
 
 
 def name_substituent(atoms: Atoms, bonds: Bonds, root: int, bond: str | None, *, fill: bool) -> Substituent:
-    """A group as a chemist would write it; with a ring, by its name or as SMILES. `root` hangs on the rest, by `bond`.
+    """A group as a chemist would write it; with a ring, by its name or as SMILES. `root` is attached to the rest by `bond`.
 
     With `fill` hydrogens are no atoms here and fill the valences.
     """

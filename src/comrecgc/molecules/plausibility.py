@@ -85,7 +85,7 @@ class MolecularChemistry:
         return mask
 
     def _valid_sources(self, changed: ChangedGraphs) -> BoolArray:
-        """Which molecules rdkit accepts before the change; those without aromatic bonds need only right valences."""
+        """Which molecules rdkit accepts before the change; without aromatic bonds right valences are enough."""
         valid = ~changed.before.graphs_with(aromatic_atoms(changed.before))
         for index in np.setdiff1d(changed.source, np.flatnonzero(valid)).tolist():
             valid[index] = is_valid_molecule(changed.before[index], self.label_names)
@@ -290,7 +290,7 @@ _DRUG_LIKE = {"logp": (-1, 5), "tpsa": (0, 140), "weight": (0, 500), "sa_score":
 # Lipinski's and Veber's limits; Ertl calls molecules beyond 6 hard to make, and Bickerton unattractive drugs are around 0.3.
 
 REACTIVE = ("BRENK", "unstable")
-"""The alerts that changes may not bring: Brenk's reactive, unstable and toxic groups, and what falls apart or rearranges on its own."""
+"""Alerts that changes may not bring: Brenk's reactive, unstable and toxic groups, and groups that fall apart or rearrange on their own."""
 
 # What Brenk's catalog does not have, as compounds in catalogs are never of this kind, but changed molecules may be.
 _UNSTABLE = {

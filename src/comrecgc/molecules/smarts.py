@@ -1,6 +1,6 @@
-"""Molecules in the languages of rdkit: wishes of a chemist as SMARTS, and rules as reaction SMIRKS for rdkit and other tools.
+"""SMARTS and SMIRKS: wishes of a chemist as SMARTS, and rules as reaction SMIRKS for rdkit and other tools.
 
-A SMIRKS speaks of molecules as the data write them: hydrogens are atoms where they are nodes (`Chem.AddHs`), and rings have single and double
+A SMIRKS refers to molecules as the data write them: hydrogens are atoms where they are nodes (`Chem.AddHs`), and rings have single and double
 bonds where the data have no aromatic ones (`Chem.Kekulize(molecule, clearAromaticFlags=True)`). Where labels are atom types it speaks of
 molecules as rdkit reads them from SMILES without stereo marks, and hydrogens follow.
 """
@@ -37,7 +37,7 @@ POSITIONS = {
     "beside an aromatic ring": "[!a;$(*-a)]",
     "beside a heteroatom": "[C;$(C~[!#6;!#1])]",
 }
-"""Where an atom is, as a chemist says it, and as SMARTS of the atom."""
+"""Positions of an atom in a chemist's words, with their SMARTS."""
 
 
 def positions_of(graph: Graph, label_names: Sequence[str]) -> dict[str, frozenset[int]]:
@@ -243,7 +243,7 @@ def _reset_charges(molecule: Any, chem: Any) -> Any:
 
 
 def _products(reaction: Any, parts: Sequence[Any], chem: Any) -> Iterator[Any]:
-    """What a reaction makes of some parts of a molecule, where it touches all of them."""
+    """Products of a reaction that touches all of some parts of a molecule."""
     bounds = list(accumulate(part.GetNumAtoms() for part in parts))
     for (product,) in reaction.RunReactants((reduce(chem.CombineMols, parts),), maxProducts=_MOST_PRODUCTS):
         origins = [atom.GetIntProp(_ORIGIN) for atom in product.GetAtoms() if atom.HasProp(_ORIGIN)]
@@ -273,7 +273,7 @@ def _primitive(atom: Atom) -> str:
 
 
 def _match_conditions(atom: Atom) -> str:
-    """What else tells an atom from others of its element and charge: pyrrole nitrogens have three neighbours with their hydrogen."""
+    """Further conditions on an atom beyond element and charge: pyrrole nitrogens have three neighbours with their hydrogen."""
     if atom.hydrogens is not None:
         return f"H{atom.hydrogens}"
     if atom.element == "N" and atom.is_aromatic and not atom.charge:

@@ -109,7 +109,7 @@ def to_rdkit(graph: Graph, label_names: Sequence[str]) -> Mol:
 
 
 def sanitise(graph: Graph, label_names: Sequence[str]) -> Mol | None:
-    """The graph as a molecule that rdkit accepts: valences, a Kekulé structure, and what is aromatic is so. None if it is none.
+    """The graph as a molecule that rdkit accepts, with right valences, a Kekulé structure and the stated aromaticity; None if it is not one.
 
     Where labels are atom types, exactly the atoms and bonds that they call aromatic must be: then a molecule read from its SMILES again has the
     same labels.
@@ -217,7 +217,7 @@ def restore_stereo(molecule: Mol, graph: Graph, stereo: str) -> None:
 
 @cache
 def _stereo_marks() -> tuple[dict[Any, str], dict[Any, str]]:
-    """Our words for rdkit's marks of atoms and of double bonds; the last of equal words is the one that is set."""
+    """Our words for rdkit's stereo marks of atoms and double bonds; of several marks with one word the last is set."""
     chem = load_rdkit()
     ways, sides = chem.ChiralType, chem.BondStereo
     return {ways.CHI_TETRAHEDRAL_CCW: "@", ways.CHI_TETRAHEDRAL_CW: "@@"}, {
@@ -358,7 +358,7 @@ def load_rdkit() -> Any:
 
 
 def without_logs() -> Any:
-    """Keep rdkit's complaints off the terminal: they come back as return values."""
+    """Keep rdkit's messages off the terminal; errors show in return values."""
     from rdkit import rdBase
 
     return rdBase.BlockLogs()

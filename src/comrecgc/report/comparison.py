@@ -1,4 +1,4 @@
-"""Finished runs side by side: which recourses hold for all of them, which for one, and which graphs each covers."""
+"""Comparison of finished runs: the recourses that hold for all of them or for one, and the graphs each run covers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RUN_COLUMNS = ("place", "accepted", "applicable", "success", "nearest", "neares
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """How a recourse stands in one run: its number among those chosen there, from 1, and inputs that it turns, None if that run does not know it.
+    """A recourse in one run: its number among those chosen there, from 1, and the inputs that it turns; None if the run does not know it.
 
     `nearest` is the number of the recourse chosen there that covers most of the same graphs, and its share is of those that both runs reject.
     """
@@ -55,14 +55,14 @@ class Standing:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComparedRecourse:
-    """A recourse that some run chose, as the first of them has it, and how it stands in each run."""
+    """A recourse that some run chose, as in the first such run, with its standing in each run."""
 
     recourse: CommonRecourse
     standings: tuple[Standing, ...]
 
     @property
     def holds(self) -> tuple[bool, ...]:
-        """For each run whether it holds there: its success is at least half of its best."""
+        """For each run whether the recourse holds there: its success is at least half of its best."""
         best = max((standing.success or 0.0 for standing in self.standings), default=0.0)
         return tuple(
             standing.place is not None if standing.success is None else standing.success >= HOLDS * best
@@ -70,7 +70,7 @@ class ComparedRecourse:
         )
 
     def verdict(self, names: Sequence[str]) -> str:
-        """For whom it holds, in words."""
+        """The runs for which the recourse holds, in words."""
         holds = [name for name, holds in zip(names, self.holds, strict=True) if holds]
         if len(holds) == len(names):
             return "holds for both" if len(names) == 2 else "holds for all"
@@ -83,7 +83,7 @@ class ComparedRecourse:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComparedRun:
-    """A run of the comparison; for rules with its table, where that is at hand, and the rows behind its recourses."""
+    """A run of the comparison; for rules with its table, if available, and the rows of its recourses."""
 
     name: str
     explanation: Explanation
@@ -92,7 +92,7 @@ class ComparedRun:
 
     @property
     def table(self) -> RuleTable | None:
-        """Its table of rules, where that is at hand."""
+        """The table of rules, if available."""
         return None if self.mined is None else self.mined.table
 
     def row(self, rule: Rule, key: int) -> int | None:
@@ -135,7 +135,7 @@ class Comparison:
         return tuple(run.name for run in self.runs)
 
     def rules_cover(self, rules: int, inputs: int) -> float | None:
-        """Share of one run's inputs that another run's rules turn there, as far as its table knows them; None where it has none."""
+        """Share of one run's inputs that another run's rules turn there, as far as its table has them; None without a table."""
         origin, target = self.runs[rules], self.runs[inputs]
         if origin.table is None or target.table is None:
             return None
@@ -147,7 +147,7 @@ class Comparison:
         return len(turned) / max(table.num_inputs, 1)
 
     def overlap(self, first: int, second: int) -> dict[str, int]:
-        """Of the inputs that two runs have, how many both cover, one covers, or none does."""
+        """Of the inputs common to two runs, the numbers that both, one, or none cover."""
         one, other = self.runs[first], self.runs[second]
         shared = frozenset(one.explanation.inputs) & frozenset(other.explanation.inputs)
         mine, theirs = one.covered & shared, other.covered & shared
@@ -227,7 +227,7 @@ class Comparison:
 def compare(*explanations: Explanation, names: Sequence[str] | None = None) -> Comparison:
     """Compare finished runs on the same graphs: two models, two versions of one, vectors against rules.
 
-    A rule is looked up in the tables of all runs, so that it is known how it fares where it was not chosen.
+    A rule is looked up in the tables of all runs, which have its figures even if it was not chosen.
 
     Args:
         explanations: Two or more; rules need their tables (of `comrecgc.open_run`, or the result of `fit`).
@@ -244,7 +244,7 @@ def compare(*explanations: Explanation, names: Sequence[str] | None = None) -> C
 
 
 def _checked_common(explanations: Sequence[Explanation], names: Sequence[str]) -> frozenset[int]:
-    """Inputs that all have, if all speak of the same graphs."""
+    """Inputs common to all runs, which must be about the same graphs."""
     first = explanations[0]
     for name, other in zip(names[1:], explanations[1:], strict=True):
         of_first, of_other = ((it.schema.label_names, it.schema.edge_label_names) for it in (first, other))
@@ -283,7 +283,7 @@ def _recourses(runs: Sequence[ComparedRun]) -> list[ComparedRecourse]:
 
 
 def _standing(runs: Sequence[ComparedRun], number: int, place: int, key: int | None, other: int) -> Standing:
-    """How recourse `place` of run `number` stands in run `other`."""
+    """Standing in run `other` of recourse `place` of run `number`."""
     run = runs[other]
     nearest, share = _nearest(runs[number], place, run) if other != number else (None, None)
     rule = runs[number].explanation.recourses[place].rule
@@ -313,7 +313,7 @@ def _nearest(run: ComparedRun, place: int, other: ComparedRun) -> tuple[int | No
 
 
 def standing_words(standing: Standing) -> str:
-    """How a recourse stands in a run, in a few words."""
+    """The standing of a recourse in a run, in a few words."""
     words = f"no. {standing.place}: " if standing.place else ""
     if standing.success is not None and standing.interval is not None:
         low, high = standing.interval

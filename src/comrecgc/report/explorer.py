@@ -1,9 +1,9 @@
-"""The table of rules as the page holds it: small enough for one file, complete enough to choose from again.
+"""The table of rules inside the page: small enough for one file, complete enough to choose again.
 
 One gzip stream: the length of a JSON text (4 bytes, little endian), the text, then arrays one after the other, each beginning at a multiple
-of eight bytes. The text names them (`arrays`: type, where it begins, how many) and holds what is no number. Of an entry of the table,
-which is an input that a rule turns, the page knows the probability afterwards, the panel's votes and the nodes that the changes name:
-with the rule's pattern that is enough to carry the rule out and draw the result.
+of eight bytes. The text lists them (`arrays`: type, offset, length) and holds everything that is not a number. Of an entry of the table, an input
+that a rule turns, the page has the probability afterwards, the panel's votes and the nodes that the changes name: with the rule's pattern that is
+enough to carry out the rule and draw the result.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Array = npt.NDArray[Any]
 
 
 def loaded_chooser(explanation: Explanation) -> RuleChooser | None:
-    """The table that an explanation was chosen from; None where it is not at hand, or nothing is in it."""
+    """The table that an explanation was chosen from; None if it is empty or not available."""
     chooser = None if explanation.chooser is None else explanation.chooser.in_memory()
     return chooser if isinstance(chooser, RuleChooser) and len(chooser.mined.table) else None
 
@@ -90,7 +90,7 @@ def _pack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 
 def _names(explanation: Explanation, chooser: RuleChooser) -> dict[str, Any]:
-    """What the page calls things, and what was asked."""
+    """Names on the page, and the settings of the run."""
     table, task = chooser.mined.table, chooser.task
     inputs, schema = list(explanation.inputs.values()), explanation.schema
     return {
@@ -132,7 +132,7 @@ def _goal(explanation: Explanation) -> dict[str, Any] | None:
 
 
 def _number_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, Array]:
-    """Numbers of the inputs, predicted and measured, and by how much every result exceeds the goal."""
+    """Numbers of the inputs, predicted and measured, and the surplus of every result over the goal."""
     numbers = explanation.facts.facts.get(NUMBERS)
     if not isinstance(numbers, Mapping):
         return {}
@@ -145,7 +145,7 @@ def _number_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, 
 
 
 def _atom(name: str) -> list[Any]:
-    """How an atom is written, and the bonds it can carry: element, charge, hydrogens it has whatever its bonds are, bonds."""
+    """Text and valence of an atom: element, charge, fixed hydrogens, bonds."""
     atom = read_atom(name)
     if atom is None:
         return [clipped(name), "", None, []]
@@ -171,7 +171,7 @@ def _rule_arrays(table: RuleTable) -> dict[str, Array]:
 
 
 def _entry_arrays(table: RuleTable, rules: Sequence[MinedRule]) -> dict[str, Array]:
-    """What is known of each entry, rule after rule; places are column after column, which packs better."""
+    """Arrays of the entries, rule after rule; sites are stored column after column, which packs better."""
     widths = 2 * table.rules.num_changes  # nodes that the changes of a rule name
     most = _most_entries(table.num_accepted, widths)
     columns = [_aligned(table, row, rule, most).T.ravel() for row, rule in enumerate(rules)]
@@ -188,7 +188,7 @@ def _entry_arrays(table: RuleTable, rules: Sequence[MinedRule]) -> dict[str, Arr
 
 
 def _most_entries(accepted: Array, widths: Array) -> int:
-    """For how many entries of a rule places are kept, so that there is room for all."""
+    """The number of entries per rule that keep their sites, so that the page stays small."""
     most = int(accepted.max(initial=0))
     while most > _FEWEST_PLACES and int((np.minimum(accepted, most) * widths).sum()) > MOST_PLACES:
         most = max(_FEWEST_PLACES, most * 4 // 5)
@@ -210,7 +210,7 @@ def _aligned(table: RuleTable, row: int, rule: MinedRule, most: int) -> Array:
 
 
 def _input_arrays(explanation: Explanation, chooser: RuleChooser) -> dict[str, Array]:
-    """The inputs, where to draw their nodes, and how they are split."""
+    """Arrays of the inputs, positions of their nodes, and the split."""
     rejects, seed = chooser.mined.rejects, chooser.task.random_state
     graphs = list(rejects.graphs)
     labels = np.concatenate([np.zeros(0, np.int64), *(graph.labels for graph in graphs)])
@@ -257,7 +257,7 @@ def _whole(x: float, y: float) -> tuple[int, int]:
 
 
 def _rule(record: MinedRule, words: CommonRecourse) -> list[Any]:
-    """A rule in the order in which the page's script takes it apart."""
+    """A rule in the order in which the page's script unpacks it."""
     rule = record.rule
     return [
         words.summary,
@@ -277,7 +277,7 @@ def _side(pattern: Pattern) -> list[Any]:
 
 
 def _exact(recourse: CommonRecourse, explanation: Explanation) -> dict[str, Any]:
-    """What the run found out about a rule it chose, beyond what the table says: the inputs that all of a composite rule fits, who believes it."""
+    """Figures of a chosen rule beyond the table: the inputs that the whole pattern fits, and the agreement of other models."""
     statistics = recourse.statistics
     return {
         "applicable": statistics.get("applicable"),
@@ -314,9 +314,9 @@ def _evidence(rows: Sequence[int], evidence: Evidence) -> dict[int, dict[str, An
 
 
 def _failures(chooser: RuleChooser, records: Sequence[MinedRule], chosen: Sequence[int]) -> dict[int, list[list[Any]]]:
-    """A few inputs that rules people are likely to look at can be carried out on and do not turn: input, reason and place.
+    """A few failures of rules that readers are likely to open: inputs where the rule can be carried out and does not turn them, with reason and site.
 
-    They are found without the model: what is within θ and on the rung, and is not in the table, is rejected. A panel's consent is not asked for.
+    They are found without the model: a result within θ and on the rung that is not in the table is rejected. The panel is not asked.
     """
     wanted = min(Rung.parse(chooser.task.changes), Rung.PLAUSIBLE)
     tried = [

@@ -69,14 +69,14 @@ def write_report(explanation: Explanation, path: str | Path, evidence: Evidence 
     Args:
         explanation: What was found.
         path: The HTML file to write, or the run folder that shall hold `report.html`.
-        evidence: Reasons to believe it or not; without it the report says how to get some.
+        evidence: Evidence for and against the recourses; without it the report says how to gather some.
     """
     path = Path(path)
     write_text(path / "report.html" if path.is_dir() else path, render_report(explanation, evidence))
 
 
 def render_report(explanation: Explanation, evidence: Evidence | None = None) -> str:
-    """The report as HTML: one file, no network, and no script or style but its own may run in it."""
+    """The report as HTML: one file that needs no network and allows only its own script and style."""
     chooser = loaded_chooser(explanation)
     recourses, uncovered = views.recourse_views(explanation), views.uncovered_views(explanation)
     schema, is_rules = explanation.schema, explanation.recourse == "rules"
@@ -99,6 +99,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
         noun=noun,
         thing=views.thing_of(explanation),
         rung=views.rung_sentence(explanation),
+        least_truth=explanation.least_truth,
         frontier=views.frontier(explanation) if is_rules else [],
         agreement=views.agreement(explanation) if is_rules else "",
         columns=views.rule_columns(explanation) if is_rules else [],
@@ -127,7 +128,7 @@ def render_report(explanation: Explanation, evidence: Evidence | None = None) ->
 
 
 def _render(name: str, script: str = "", **values: Any) -> str:
-    """A page from its template: one file, whose security policy allows its own style and script and nothing else."""
+    """A page from its template: one file, whose security policy allows only its own style and script."""
     style = STYLE + _part("page.css") + _part("evidence.css")
     return _template(name).render(
         version=comrecgc.__version__,
@@ -147,7 +148,7 @@ def _template(name: str) -> Template:
 
 
 def live_script() -> str:
-    """The script of a page to choose with."""
+    """The script of the interactive page."""
     return _script(*(f"live/{name}" for name in LIVE))
 
 
@@ -180,7 +181,7 @@ def _json_for_html(value: Any) -> Markup:
 
 
 def _tables(explanation: Explanation) -> list[dict[str, Any]]:
-    """What is needed to repeat the run, and every figure."""
+    """Tables with the parameters that repeat the run, and every figure."""
     facts = explanation.facts
     run: list[tuple[str, str]] = [("seed", "–" if facts.seed is None else str(facts.seed))]
     if facts.peak_memory is not None:
@@ -196,7 +197,7 @@ def _tables(explanation: Explanation) -> list[dict[str, Any]]:
 
 
 def _rows(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
-    """Names and values; what is in an object within gets the object's name before its own."""
+    """Names and values; names in a nested object are prefixed with the object's name."""
     rows: list[tuple[str, str]] = []
     for name, value in values.items():
         if isinstance(value, Mapping):

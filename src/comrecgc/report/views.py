@@ -1,4 +1,4 @@
-"""What the page shows of an explanation, as plain values ready for the template."""
+"""Contents of the report page as plain values for the template."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ REASONS = {
         "Other rules would cover them",
         "Rules that turn these graphs are known, but the rules chosen cover more. Ask for more rules to include them.",
     ),
+    Reason.NOT_BELIEVED: (
+        "Rules make the model accept them, but other models do not believe the results",
+        "These results do not count here. Lower the likelihood that a result must have to see them.",
+    ),
     Reason.OUT_OF_TIME: ("Time was up before a rule was found", "A larger time budget may find one."),
     Reason.NOWHERE: ("No rule can be carried out", "None of these graphs has a place that a rule changes."),
     Reason.TOO_FAR: (
@@ -49,14 +53,14 @@ REASONS = {
     ),
     Reason.OFF_RUNG: (
         "A rule makes the model accept them, but not by a change that counts",
-        "The result is accepted, but is not on the rung that the rules stand on.",
+        "The result is accepted, but is not on the rung of the rules.",
     ),
     Reason.STILL_REJECTED: (
         "A rule can be carried out, but the model still rejects the result",
         "The change was tried at every place of these graphs.",
     ),
 }
-"""How a rule run says why an input is not covered, and what may help."""
+"""Reasons why an input is not covered in a rule run, and advice."""
 
 
 def rung_sentence(explanation: Explanation) -> str:
@@ -73,12 +77,12 @@ def rung_sentence(explanation: Explanation) -> str:
 
 
 def thing_of(explanation: Explanation) -> str:
-    """What the graphs of a run are."""
+    """The noun for the graphs of a run: molecule or graph."""
     return "molecule" if explanation.schema.is_molecular else "graph"
 
 
 def agreement(explanation: Explanation) -> str:
-    """Who else believes the results, in a sentence that follows the headline."""
+    """Agreement of other models with the results, in a sentence below the headline."""
     metrics, num = explanation.metrics, len(explanation.inputs)
     jury, expected = _number(metrics, "jury_confirmed"), _number(metrics, "expected_true")
     if not explanation.recourses:
@@ -92,7 +96,7 @@ def agreement(explanation: Explanation) -> str:
 
 
 def badges(recourse: CommonRecourse) -> list[tuple[str, str]]:
-    """What speaks for a rule, each with how strongly: strong, mixed or weak."""
+    """Badges of a rule: evidence with its level, strong, mixed or weak."""
     known = recourse.statistics
     found = []
     if (expected := _number(known, "expected_true")) is not None:
@@ -108,7 +112,7 @@ def badges(recourse: CommonRecourse) -> list[tuple[str, str]]:
 
 
 def place_share(known: Mapping[str, Any]) -> float | None:
-    """Share of its places where a rule works; None where that is not known."""
+    """Share of its sites where a rule works; None if unknown."""
     places = known.get("places")
     found = places if isinstance(places, Mapping) else {}
     accepted, total, inputs = (_number(found, name) for name in ("accepted", "places", "inputs"))
@@ -116,7 +120,7 @@ def place_share(known: Mapping[str, Any]) -> float | None:
 
 
 def trust_facts(recourse: CommonRecourse, things: str, class_names: Sequence[str]) -> list[tuple[str, str]]:
-    """Why to believe a rule or not, as names and sentences."""
+    """Evidence for and against a rule, as names and sentences."""
     known, facts = recourse.statistics, []
     places = known.get("places")
     if isinstance(places, Mapping) and (share := place_share(known)) is not None:
@@ -172,7 +176,7 @@ def _range(known: Mapping[str, Any], name: str) -> str:
 
 
 def rule_columns(explanation: Explanation) -> list[tuple[str, str, str]]:
-    """Columns of the table of rules: what a row calls each, its head and what it means."""
+    """Columns of the table of rules: key, header and explanation."""
     thing = thing_of(explanation)
     elements = "Atoms and bonds" if explanation.schema.is_molecular else "Nodes and edges"
     rows = [rule_row(recourse) for recourse in explanation.recourses]
@@ -189,7 +193,7 @@ def rule_columns(explanation: Explanation) -> list[tuple[str, str, str]]:
 
 
 def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
-    """The headline of a rule run: what the page's script calls the figure, name, value and what it means."""
+    """The main figures of a rule run: key for the page's script, name, value and explanation."""
     metrics, facts = explanation.metrics, explanation.facts
     num, things = len(explanation.recourses), f"{thing_of(explanation)}s"
     rung = f"by {explanation.changes} changes" if explanation.changes in _RUNGS else "by the rules below"
@@ -200,7 +204,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         hint = f"rules chosen on four fifths of the {things}, measured on the others"
         shown.append(("unseen", f"On unseen {things}", f"{unseen:.1%}", hint))
     if (bound := _number(metrics, "coverage_bound")) is not None:
-        of = f"{num} of the {rules:.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
+        of = f"{num} of the {rules:,.0f} rules kept" if (rules := _number(metrics, "num_rules")) else f"{num} rules"
         best = ": this choice is the best" if bound - explanation.coverage < _SAME else ""
         hint = f"no {of} cover more{best}" if num != 1 else f"no other rule covers more{best}"
         shown.append(("bound", "Best possible", f"{bound:.1%}", hint))
@@ -209,7 +213,7 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
         shown.append(("confirmed", "Panel agrees", f"{confirmed:.1%}", hint))
     if (cost := _number(metrics, "mean_cost")) is not None:
         elements = "atoms and bonds" if explanation.schema.is_molecular else "nodes and edges"
-        hint = f"{elements} that come, go or change, on average"
+        hint = f"{elements} added, removed or changed, on average"
         shown.append(("cost", "Edits of a rule", f"{cost:.1f}", hint))
     if facts.model_accuracy is not None:
         shown.append(("accuracy", "Model accuracy", f"{facts.model_accuracy:.1%}", "on the whole dataset"))
@@ -217,16 +221,16 @@ def rule_figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
 
 
 def rule_warnings(explanation: Explanation) -> list[str]:
-    """What the figures of a rule run warn of."""
+    """Warnings that follow from the figures of a rule run."""
     confirmed = _number(explanation.metrics, "confirmed_coverage")
     if confirmed is None or confirmed >= explanation.coverage / 2:
         return []
-    words = "Fewer than half of these results convince most of the panel of other models"
-    return [f"{words}: many of the rules may tell more about this model than about the data."]
+    words = "Most of the panel of other models accept fewer than half of these results"
+    return [f"{words}: many of the rules may say more about this model than about the data."]
 
 
 def frontier(explanation: Explanation) -> list[dict[str, Any]]:
-    """Coverage by as many rules of one change, of up to two, of up to three."""
+    """Coverage by the same number of rules with one change, with up to two, with up to three."""
     names = {"one": "one change each", "two": "up to two changes", "three": "up to three changes"}
     found = [
         {"name": name, "value": f"{share:.1%}", "bar": round(100 * share, 1)}
@@ -237,7 +241,7 @@ def frontier(explanation: Explanation) -> list[dict[str, Any]]:
 
 
 def rule_row(recourse: CommonRecourse) -> dict[str, str]:
-    """How a rule fares, in the words of its row."""
+    """Cells of a rule's row."""
     known = recourse.statistics
     applicable, accepted = _number(known, "applicable"), _number(known, "accepted")
     success, interval = _number(known, "success"), _interval(known)
@@ -267,7 +271,7 @@ def confirmed_share(recourse: CommonRecourse) -> float | None:
 def rule_facts(
     recourse: CommonRecourse, things: str = "graphs", class_names: Sequence[str] = ("reject", "accept")
 ) -> list[tuple[str, str]]:
-    """Everything known of a rule, as names and sentences."""
+    """All figures of a rule, as names and sentences."""
     known = recourse.statistics
     row = rule_row(recourse)
     facts = []
@@ -295,7 +299,7 @@ def rule_facts(
 
 
 def property_words(known: Mapping[str, Any]) -> str:
-    """What a rule does to the properties of molecules, in a sentence; empty where that is not known."""
+    """Effect of a rule on the properties of molecules, in a sentence; empty if unknown."""
     properties = known.get("properties")
     if not isinstance(properties, Mapping) or (num := _number(properties, "num")) is None:
         return ""
@@ -404,7 +408,7 @@ def _recourse_data(explanation: Explanation, recourse: CommonRecourse, pen: Pen,
 
 
 def _words_data(recourse: CommonRecourse) -> dict[str, Any]:
-    """What the page's script knows of any recourse."""
+    """Data of a recourse for the page's script."""
     words = {name: getattr(recourse, name) for name in ("summary", "description")}
     inputs = [member.input for member in recourse.covered]
     return {**words, "text": " ".join(words.values()).lower(), "inputs": inputs}
@@ -478,7 +482,7 @@ def _example(explanation: Explanation, member: CoveredInput, pattern: str, pen: 
 
 
 def _probability(explanation: Explanation, index: int) -> str:
-    """How sure the model is of the class that it gives an input."""
+    """The model's probability for the class it predicts for an input."""
     return f"P({clipped(explanation.schema.class_names[0])}) {explanation.inputs[index].reject_probability:.0%}"
 
 
@@ -511,7 +515,7 @@ def uncovered_views(explanation: Explanation) -> list[tuple[Values, list[Values]
 
 
 def figures(explanation: Explanation) -> list[tuple[str, str, str, str]]:
-    """The headline figures: what the page's script calls the figure, name, value and what it means."""
+    """The main figures: key for the page's script, name, value and explanation."""
     if explanation.recourse == "rules":
         return rule_figures(explanation)
     metrics, facts = explanation.metrics, explanation.facts

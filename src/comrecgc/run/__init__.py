@@ -1,4 +1,4 @@
-"""How a run goes: context, clock, engine (threads, processes, dask); files written whole or not at all, without pickle."""
+"""Execution of a run: context, clock, engines (threads, processes, dask); atomic files without pickle."""
 
 from comrecgc.run.context import (
     UNLIMITED,

@@ -1,4 +1,4 @@
-"""How a run goes: time, cores, progress and checkpoints, passed as one argument; engines that do its work, and what a person sees of it."""
+"""Execution of a run: time, cores, progress and checkpoints, passed as one argument; engines for parallel work; display of progress."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from distributed import Client, Worker
 
 Progress = Callable[[str, int, int, str], None]
-"""Called with the stage, how much of it is done, how much there is, and a word on how it goes."""
+"""Called with the stage, the amount done, the total, and a short message."""
 
 _PACKAGES = ("numba", "numpy", "scipy", "torch", "torch-geometric")
 # Choosing, checking and writing after the search take a part of the budget,
@@ -47,22 +47,22 @@ _SEARCH_SHARE = 0.4  # this share of what is left when the search begins is alwa
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunContext:
-    """How a run goes. The answer depends on nothing here, unless the time budget ends a search.
+    """Settings of execution. The answer does not depend on them, unless the time budget ends a search.
 
     Args:
-        time_budget: Seconds the whole run may take; what is found by then is the answer. None for no limit.
+        time_budget: Seconds for the whole run, which then returns the result so far. None for no limit.
         jobs: Cores to use; None for all.
         cluster: A `dask.distributed.Client`, or the address of a scheduler, whose workers carry rules out on all graphs, train a panel and
             compute edit distances for an embedder; None for this machine.
         device: Where torch models run.
-        progress: True to show it, as bars, as lines or below the cell of a notebook, False to show none; None shows it in a terminal or a notebook. Or a
-            function, called with the stage, how much is done, how much there is, and a word on how it goes.
-        checkpoint: Folder that keeps unfinished work; None keeps none.
-        resume: Go on from what that folder holds; the answer is the same as without the interruption.
-        started: When the time budget began, as `time.monotonic()` counts; None for when work begins.
+        progress: True shows progress, as bars, as lines or below the cell of a notebook; False shows none; None shows it in a terminal or a notebook.
+            Or a function that is called with the stage, the amount done, the total, and a short message.
+        checkpoint: Folder for unfinished work; None keeps none.
+        resume: Go on from the work in that folder; the answer is the same as without the interruption.
+        started: Start of the time budget in seconds of `time.monotonic()`; None for the start of the work.
         before_search: Called once models are trained, before the search begins.
-        strict: Stop where the model answers otherwise about the graphs as they are held here than about the user's own `Data`, or where it is
-            random; False goes on with a warning.
+        strict: Stop if the model answers differently about our copies of the graphs than about the user's own `Data`, or if it is random; False goes
+            on with a warning.
     """
 
     time_budget: float | None = None
@@ -88,44 +88,44 @@ class RunContext:
 
     @contextmanager
     def begun(self) -> Iterator[RunContext]:
-        """The context of work that begins now: with a clock of its own, and progress shown while the block runs."""
+        """The context of work that begins now, with its own clock, and with progress shown while the block runs."""
         wanted = is_watched() if self.progress is None else self.progress
         with bars() if wanted is True else nullcontext(None if wanted is False else wanted) as shown:
             context = replace(self, progress=shown)
             yield context.keeping(self.clock) if "clock" in self.__dict__ else context
 
     def keeping(self, clock: Clock) -> RunContext:
-        """The same with a clock that runs already."""
+        """The same context with a running clock."""
         return self._with(clock=clock)
 
     @cached_property
     def clock(self) -> Clock:
-        """Times the stages and keeps the budget; it runs from its first use."""
+        """The clock of the stages and the time budget, started on first use."""
         return Clock(self.time_budget, self.started)
 
     @cached_property
     def engine(self) -> Engine:
-        """Where independent blocks of work are done: threads of this machine, or a cluster by its address or client."""
+        """The engine for independent blocks of work: threads of this machine, or a cluster by its address or client."""
         if self.cluster is None:
             return LocalEngine(jobs=self.num_jobs)
         return connect(self.cluster) if isinstance(self.cluster, str) else ClusterEngine(client=self.cluster)
 
     @cached_property
     def deadline(self) -> float | None:
-        """When the work at hand must stop, as `time.monotonic()` counts; None for no limit."""
+        """Deadline of the current work in seconds of `time.monotonic()`; None for no limit."""
         return None
 
     @property
     def is_late(self) -> bool:
-        """Whether the work at hand must stop."""
+        """Whether the deadline has passed."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def until(self, deadline: float | None) -> RunContext:
-        """The same, clock included, for work that must stop by then."""
+        """The same context and clock, with a deadline."""
         return self._with(deadline=deadline, clock=self.clock)
 
     def searching(self, num_inputs: int) -> RunContext:
-        """The same for a search that begins now, with time left to conclude on so many inputs."""
+        """The same for a search that begins now, with enough time left to finish the run on `num_inputs` inputs."""
         return self.until(self.clock.search_deadline(num_inputs))
 
     def with_progress(self, progress: Progress | None) -> RunContext:
@@ -149,7 +149,7 @@ class RunContext:
 
     @property
     def report(self) -> Progress | None:
-        """The function that progress goes to; None for none."""
+        """The function that shows progress, or None."""
         return None if isinstance(self.progress, bool) else self.progress
 
     def show_progress(self, stage: str, done: int, total: int, word: str = "") -> None:
@@ -163,9 +163,9 @@ UNLIMITED = RunContext()
 
 
 class Clock:
-    """Times the stages of a run and says when each must stop, so that every stage has some of the budget of seconds.
+    """Times the stages of a run and sets their deadlines, so that every stage gets a share of the budget.
 
-    It began when `started` says, as `time.monotonic()` counts, or begins now.
+    It starts at `started`, in seconds of `time.monotonic()`, or now.
     """
 
     def __init__(self, budget: float | None = None, started: float | None = None) -> None:
@@ -177,17 +177,17 @@ class Clock:
             self.seconds["reading"] = round(self._lap - started, 3)
 
     def lap(self, stage: str) -> None:
-        """The time since the last lap belongs to this stage."""
+        """Assign the time since the last lap to this stage."""
         now = time.monotonic()
         self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self._lap, 3)
         self._lap = now
 
     def training_deadline(self, share: float) -> float | None:
-        """When a training that begins now must stop (`time.monotonic()`), to take this share of the time that is left."""
+        """Deadline (`time.monotonic()`) of a training that begins now and may take this share of the remaining time."""
         return None if self._budget is None else time.monotonic() + share * self._left(self._budget)
 
     def search_deadline(self, num_inputs: int) -> float | None:
-        """When a search that begins now must stop so that there is time to conclude on the inputs."""
+        """Deadline of a search that begins now, with time left to finish the run on the inputs."""
         if self._budget is None:
             return None
         left = self._left(self._budget)
@@ -204,7 +204,7 @@ def available_cores() -> int:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what the answer may depend on."""
+    """Versions of software that the answer may depend on."""
     found = {"comrecgc": comrecgc.__version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -215,7 +215,7 @@ def versions() -> dict[str, str]:
 
 
 def peak_memory() -> int | None:
-    """Largest resident memory of this process and its workers in bytes; None where the system does not tell."""
+    """Largest resident memory of this process and its workers in bytes; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -286,10 +286,10 @@ class LocalEngine:
         *,
         processes: bool = False,
     ) -> Iterator[Result]:
-        """What `function(shared, block)` returns for every block, in their order, asked for as they are needed.
+        """The results of `function(shared, block)` for every block, in order; blocks are drawn as needed.
 
-        The function has no side effects, as it may be repeated; `shared` travels once. `processes`: a block must have a process to itself
-        while it is worked on, because it runs in the interpreter, or uses what threads share, such as random numbers of torch.
+        The function must have no side effects, as it may be repeated; `shared` is sent once. With `processes` every block has a process to itself
+        while it runs, because it holds the interpreter or uses global state, such as torch's random numbers.
         """
         if not processes:
             with ThreadPoolExecutor(self.jobs) as pool:
@@ -323,7 +323,7 @@ Task = TypeVar("Task")
 def in_order(
     submit: Callable[[Block], Task], blocks: Iterable[Block], ahead: int, result: Callable[[Task], Result]
 ) -> Iterator[Result]:
-    """Results of submitted blocks in their order, so many blocks under way at most."""
+    """Results of submitted blocks in their order, with at most `ahead` blocks under way."""
     waiting = iter(blocks)
     tasks = deque(submit(block) for block in islice(waiting, ahead))
     while tasks:
@@ -336,17 +336,17 @@ def in_order(
 
 
 SECONDS_TO_CONNECT = 10.0
-"""How long a scheduler may take to answer."""
+"""Seconds a scheduler may take to answer."""
 
 SECONDS_WITHOUT_WORKERS = 120.0
-"""How long a cluster may be without any worker."""
+"""Seconds a cluster may be without any worker."""
 
 _AHEAD = 2  # blocks under way for each thread of the cluster
 _RESUME = "--resume goes on with what is finished"
 
 
 def connect(address: str, *, seconds: float = SECONDS_TO_CONNECT) -> ClusterEngine:
-    """The cluster of the scheduler at `tcp://host:port`, which has so many seconds to answer."""
+    """Connect to the scheduler at `tcp://host:port` within a number of seconds."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -365,7 +365,7 @@ class ClusterEngine:
     client: Client  # knows the scheduler
 
     def __post_init__(self) -> None:
-        """Workers must be there, and run this version."""
+        """Check that there are workers, and that they run this version."""
         info = self.client.scheduler_info(n_workers=-1)["workers"]
         if not info:
             raise InputError("The cluster must have workers (got none)")
@@ -407,7 +407,7 @@ class ClusterEngine:
             raise InputError(f"The cluster was lost ({type(error).__name__}): {_RESUME}") from error
 
     def _result(self, future: Any) -> Any:
-        """What a block gave; dask itself would wait for workers for ever."""
+        """The result of a block; dask itself would wait for workers for ever."""
         while True:
             try:
                 return future.result(timeout=SECONDS_WITHOUT_WORKERS)
@@ -419,7 +419,7 @@ class ClusterEngine:
 
 
 Engine = LocalEngine | ClusterEngine
-"""Does work block after block."""
+"""Executes work block by block."""
 
 
 def _version() -> str:
@@ -427,7 +427,7 @@ def _version() -> str:
 
 
 def _plugin(function: Callable[[Any, Any], Any], shared: Any, *, alone: bool) -> Any:
-    """What workers keep: the work and what its blocks share, one block at a time where it must be alone in its process."""
+    """A dask plugin that keeps the function and the shared data on each worker, and runs one block at a time if it needs the process to itself."""
     from distributed import WorkerPlugin
 
     class Work(WorkerPlugin):  # type: ignore[misc]  # defined here, as dask is optional
@@ -456,7 +456,7 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 LINE_SECONDS = 5.0
-"""Time between two plain lines of the same stage."""
+"""Seconds between two plain lines of the same stage."""
 
 
 class Bars:
@@ -527,7 +527,7 @@ class CellOutput:
             self._show()
 
     def stop(self) -> None:
-        """Leave the last words standing."""
+        """Keep the last lines."""
         if self._stages:
             self._show()
 
@@ -548,7 +548,7 @@ def in_notebook() -> bool:
 
 
 def is_watched() -> bool:
-    """Whether somebody sees progress: in a terminal or a notebook."""
+    """Whether progress is visible: in a terminal or a notebook."""
     return in_notebook() or err.is_terminal
 
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Reading and writing of files: every write is atomic, and nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def remove_parts(folder: Path, name: str | None = None) -> None:
-    """Remove what killed writers left in a folder, of one file or of any; only for its one writer."""
+    """Remove leftovers of killed writers in a folder, of one file or of all; only for the folder's single writer."""
     for part in folder.glob(f".{'*' if name is None else glob.escape(name)}.*.part"):
         _remove_silently(part)
 
@@ -96,12 +96,12 @@ def read_bytes(path: Path) -> bytes:
 
 
 def reason_of(error: OSError) -> str:
-    """Why a file could not be used, in one line."""
+    """The reason for a file error, in one line."""
     return " ".join(str(error.strerror or error).split()) or type(error).__name__
 
 
 def _created(path: Path) -> BinaryIO:
-    """A new file, open for writing; nothing that is there already is opened, be it a link."""
+    """A new file, open for writing; existing files and links are never opened."""
     return path.open("xb")
 
 
@@ -134,7 +134,7 @@ _CANNOT_LOCK = (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL)  # what file systems 
 
 @contextmanager
 def only_writer_in(folder: Path) -> Iterator[None]:
-    """While the block runs, no other process takes the folder; what killed writers left half-written is removed."""
+    """Lock the folder against other processes while the block runs, and remove leftovers of killed writers."""
     with _locked(folder / FOLDER_LOCK, folder, wait=False):
         remove_parts(folder)
         yield
@@ -142,7 +142,7 @@ def only_writer_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def only_writer_of(path: Path, *beside: Path, wait: bool = False) -> Iterator[None]:
-    """While the block runs, no other process writes the file and those beside it; what killed writers left is removed.
+    """Lock the file and those beside it against other writers while the block runs, and remove leftovers of killed writers.
 
     Another writer is waited for, or refused.
     """
@@ -218,8 +218,8 @@ def load_arrays(
 ) -> tuple[Arrays, Any]:
     """The arrays and facts of an `.npz` file written by `save_arrays`; None where there are no facts.
 
-    `kinds` are kind (`b`, `i`, `u`, `f` or text, `U`) and number of axes of every array: `u1`, `f2`; None takes whatever numbers the file holds, if it has
-    facts. `optional` is the same of arrays that may be missing. A `compressed` file may unpack to more than its size.
+    `kinds` has the kind (`b`, `i`, `u`, `f` or text, `U`) and the number of axes of every array: `u1`, `f2`; None accepts any numbers, if the file
+    has facts. `optional` is the same for arrays that may be missing. A `compressed` file may unpack to more than its size.
     """
     import numpy as np
 
@@ -261,7 +261,7 @@ def refusing_damage(path: Path, advice: str = RESTART) -> Iterator[None]:
 
 
 def check_pointers(ptr: npt.NDArray[np.int64], num_runs: int, total: int) -> None:
-    """Refuse what does not cut `total` rows into `num_runs` runs."""
+    """Refuse pointers that do not cut `total` rows into `num_runs` runs."""
     ends = len(ptr) == num_runs + 1 and ptr[0] == 0 and ptr[-1] == total
     require(ends and not (ptr[1:] < ptr[:-1]).any(), "pointers must increase from 0 to the number of rows")
 
@@ -298,7 +298,7 @@ def facts_path(path: Path) -> Path:
 
 
 def check_output(path: Path) -> None:
-    """Refuse, before any work is done, a file that weights cannot be written to."""
+    """Refuse an output file that weights cannot be written to, before any work is done."""
     if path.suffix != ".safetensors":
         raise InputError(f"Weights are written to a file that must end in .safetensors (got {path.name!r})")
     if path.is_dir():
@@ -308,7 +308,7 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def writing_weights(path: Path | None) -> Iterator[None]:
-    """While the block runs, no other process writes weights to the file, which must be one for weights; None is no file."""
+    """Lock a weights file against other writers while the block runs; None is no file."""
     if path is None:
         yield
         return
@@ -320,7 +320,7 @@ def writing_weights(path: Path | None) -> Iterator[None]:
 def save_weights(path: Path, state: dict[str, Tensor], facts: dict[str, Any]) -> None:
     """Write weights and the facts about them, each file whole or not at all; the weights come last.
 
-    The path ends in `.safetensors`, the facts go beside it as `.json`, with `kind` naming what the weights are of. They hold the checksum of the
+    The path ends in `.safetensors`, the facts go beside it as `.json`, with `kind` as the kind of model. They hold the checksum of the
     weights, so that a reader never takes facts and weights of two different writings.
     """
     import safetensors.torch
@@ -354,7 +354,7 @@ def load_model(path: Path, *, kind: str) -> tuple[dict[str, Tensor], dict[str, A
 
 
 def load_torch(path: Path, complaint: str, *known: Any) -> Any:
-    """What `torch.save` wrote, loaded onto the CPU without unpickling code: tensors, and records of the known classes."""
+    """Load a `torch.save` file onto the CPU without unpickling code: tensors, and records of the known classes."""
     import torch
 
     try:
@@ -391,7 +391,7 @@ def _is_plain(tensor: Tensor) -> bool:
 
 
 def load_checked(make: Callable[[], M], state: dict[str, Tensor], path: Path, what: str) -> M:
-    """A model in evaluation mode with weights that are checked to be its own: names, shapes, and finite numbers.
+    """A model in evaluation mode with weights whose names, shapes and finiteness are checked.
 
     Sizes come from the file, so `make` is tried without memory first. `path` and `what` are for errors.
     """

@@ -1,3 +1,3 @@
-"""What a change does to a network, exactly; or any model, in batches."""
+"""Scores of changed graphs: exact incremental recomputation for the package's networks, batches for any other model."""
 
 from comrecgc.scoring.scorer import EditMemory, Neighbourhood, NeighbourhoodScorer, compiled_network

@@ -1,4 +1,4 @@
-"""Changes of small graphs, made and unmade in place: what mining, scoring and building changed graphs have in common.
+"""Changes of small graphs, made and undone in place: the common basis of mining, scoring and building changed graphs.
 
 A graph under change is a `Work`: one row of integers per node, with room for more neighbours and more nodes. `load` fills it, `carry_out`
 makes one change, `restore` puts back the rows that changes touched, so that a change costs what it touches and not the size of the graph.
@@ -31,9 +31,9 @@ NUM_KINDS = 8
 RELABEL, ATTACH, DETACH, SWAP, JOIN, CUT, REBOND, TIE = range(NUM_KINDS)
 
 MAX_GROUP = 8
-"""Nodes of a group at most."""
+"""Most nodes of a group."""
 MOST_ADDED = 64
-"""Nodes that the changes of one graph may add at most."""
+"""Most nodes that the changes of one graph may add."""
 _ROOM = 8  # neighbours that a node may gain
 _CHARGED = 8  # half bonds of a charged nitrogen
 _AROMATIC = 3  # half bonds of an aromatic bond
@@ -56,14 +56,14 @@ class Work(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups that changes speak of; the first node of each is the one that hangs on the anchor."""
+    """Groups that changes attach; the first node of each is bound to the anchor."""
 
     table: Any  # int64 [G, MAX_GROUP + 3]: labels, bond to the anchor, nodes and edges with that bond, whether offered
     edges: Any  # int64 [G, most, 3]: ends within the group and label; -1 where there are no more
 
 
 class Hydrogens(NamedTuple):
-    """How hydrogens follow the changes of other atoms; `label` is -1 where they do not."""
+    """How hydrogens follow the changes of other atoms; `label` is -1 if they do not."""
 
     label: int
     bond: int
@@ -72,7 +72,7 @@ class Hydrogens(NamedTuple):
 
 
 class Bonds(NamedTuple):
-    """How many bonds an atom may carry; empty tables where graphs are no molecules."""
+    """Numbers of bonds that atoms may carry; empty tables for graphs that are no molecules."""
 
     right: Any  # int8 [labels, halves]: by twice the sum of bond orders; 2 is right beside a charged atom only
     charged: int  # label of the atom that is charged when it carries four bonds
@@ -93,7 +93,7 @@ def fits(work: Work, num_nodes: int, max_degree: int) -> bool:
 
 @inner
 def load(w, labels, edges, bonds):  # type: ignore[no-untyped-def]
-    """Put a graph in."""
+    """Load a graph into the work."""
     n, rows, counts = len(labels), w.rows, w.lists[COUNTS]
     counts[NODES], counts[LOADED], counts[NUM_TOUCHED] = n, n, 0
     for v in range(len(rows)):
@@ -161,7 +161,7 @@ def _drop(w, u, v):  # type: ignore[no-untyped-def]
 
 @inner
 def _tie(w, u, v, bond):  # type: ignore[no-untyped-def]
-    """Whether there was room for the edge, which is there now."""
+    """Add an edge; False if there is no room."""
     rows = w.rows
     for turn in range(2):
         i, j = (u, v) if turn == 0 else (v, u)
@@ -177,7 +177,7 @@ def _tie(w, u, v, bond):  # type: ignore[no-untyped-def]
 
 @inner
 def _add(w, label):  # type: ignore[no-untyped-def]
-    """A new node, taken; -1 if there is no room."""
+    """Add a node and mark it as taken; -1 if there is no room."""
     counts = w.lists[COUNTS]
     v = counts[NODES]
     if v >= len(w.rows):
@@ -192,7 +192,7 @@ def _add(w, label):  # type: ignore[no-untyped-def]
 
 @inner
 def side(w, anchor, root, most):  # type: ignore[no-untyped-def]
-    """Number of nodes of what hangs on `anchor` by the edge to `root`, left in the stack; 0 if too many or tied otherwise too."""
+    """Size of the group that hangs on `anchor` by the edge to `root`, whose nodes are left in the stack; 0 if it is too large or has other edges to the rest."""
     rows, stack = w.rows, w.lists[STACK]
     size, done = 1, 0
     stack[0] = root
@@ -279,7 +279,7 @@ def carry_out(w, kind, first, second, value, groups, shared):  # type: ignore[no
 
 @inner
 def edit(w, kind, first, second):  # type: ignore[no-untyped-def]
-    """Make one edit (`graph_kernels`); it is one of the graph as loaded."""
+    """Make one edit (`graph_kernels`) of the loaded graph."""
     rows = w.rows
     if kind == graph_kernels.RELABEL:
         _touch(w, first)
@@ -303,7 +303,7 @@ def edit(w, kind, first, second):  # type: ignore[no-untyped-def]
 
 @inner
 def hang_blank(w, anchor, label):  # type: ignore[no-untyped-def]
-    """Hang a node on another that is there for its degree only: it is not alive."""
+    """Attach a placeholder to a node, which counts for its degree but is not alive."""
     v = _add(w, label)
     _tie(w, anchor, v, 0)
     w.rows[v, ALIVE] = 0
@@ -321,7 +321,7 @@ def _order(rows, v, orders):  # type: ignore[no-untyped-def]
 
 @inner
 def follow(w, hydrogens):  # type: ignore[no-untyped-def]
-    """Let hydrogens follow: an atom keeps its bonds, a relabelled one takes its usual number. False if that cannot be."""
+    """Let hydrogens follow: an atom keeps its bonds, a relabelled one takes its usual number. False if that is impossible."""
     if hydrogens.label < 0:
         return True
     rows = w.rows
@@ -374,9 +374,9 @@ def _change_hydrogens(w, v, gained, hydrogens):  # type: ignore[no-untyped-def]
 
 @inner
 def make(w, changes, row, groups, hydrogens):  # type: ignore[no-untyped-def]
-    """Make all changes of a row of `[V, k, 4]` together, a kind of -1 being none; False if that cannot be done.
+    """Make all changes of a row of `[V, k, 4]` together (kind -1: none); False if that is impossible.
 
-    Two changes may share an anchor, not any other node. Where hydrogens follow they may not: what follows both is not what follows each.
+    Two changes may share an anchor, but no other node. If hydrogens follow they may not share it, because the hydrogens depend on both changes.
     """
     for k in range(changes.shape[1]):
         kind, first = np.int64(changes[row, k, 0]), np.int64(changes[row, k, 1])
@@ -455,7 +455,7 @@ def _has_right_bonds(w, v, orders, bonds):  # type: ignore[no-untyped-def]
 
 @inner
 def overloaded(w, orders, bonds):  # type: ignore[no-untyped-def]
-    """How many atoms carry more bonds than any of their kind can."""
+    """Number of atoms with more bonds than their label allows."""
     count = 0
     if len(bonds.most):
         for v in range(w.lists[COUNTS, NODES]):
@@ -466,7 +466,7 @@ def overloaded(w, orders, bonds):  # type: ignore[no-untyped-def]
 
 @inner
 def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
-    """Whether every node that is new or has other surroundings than before has familiar ones, and right bonds."""
+    """Whether every node that is new or has other surroundings than before is familiar and has an allowed number of bonds."""
     rows = w.rows
     for t in range(w.lists[COUNTS, NUM_TOUCHED]):
         v = w.lists[TOUCHED, t]
@@ -490,7 +490,7 @@ def is_familiar(w, familiar, orders, bonds):  # type: ignore[no-untyped-def]
 
 @inner
 def num_components(w):  # type: ignore[no-untyped-def]
-    """Connected components of the graph as it stands."""
+    """Number of connected components of the current graph."""
     rows, stack, n = w.rows, w.lists[STACK], w.lists[COUNTS, NODES]
     components = 0
     for start in range(n):

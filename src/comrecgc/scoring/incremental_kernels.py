@@ -1,11 +1,10 @@
-"""What a change of a graph does to a message-passing network: only the states that the change can reach are computed again.
+"""Incremental forward passes of message-passing networks: only node states within reach of a change are recomputed.
 
-A network of `D` convolutions carries a change `D` steps far. The states of the graph as it was are kept; those of the nodes within
-reach are computed afresh in place, pooled with the rest, and put back.
+With `D` convolutions a change reaches `D` steps far. The states of the original graph are kept; those of nodes within reach are recomputed in place,
+pooled with the rest, and restored.
 
-Many groups are tried at one place. In a GCN, where a node's degree changes what it sends, the part that they have in common is
-computed once: a blank node, which sends nothing, takes the place, and with its states kept instead a group reaches one step less far.
-The numbers are the same to the last bit.
+Many groups are tried at one site. In a GCN, where messages depend on the sender's degree, their common part is computed once: a blank node that sends
+nothing takes the site, and relative to its states a group reaches one step less far. The numbers are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ _NODES, _MARKS, _BLANK, _COUNTS = range(4)  # rows of `States.reach`
 
 
 class Network(NamedTuple):
-    """Weights of a network of `D` convolutions in evaluation mode, width `W`. Maps go from inputs (columns) to outputs (rows), but with `sums` the other way
-    in `send` and `second`.
+    """Weights of a network of `D` convolutions in evaluation mode, width `W`. Matrices are `[outputs, inputs]`, except that with `sums` `send` and
+    `second` are `[inputs, outputs]`.
 
     A classifier takes the largest last states of a graph to a margin, `head[0, 0]`. An embedder (`sums`) adds the state two layers before
     to every second one, sums the states of the labels and of every layer over the graph, and takes these sums (`head[: D + 1]`) through
@@ -52,7 +51,7 @@ class Network(NamedTuple):
 
 
 class States(NamedTuple):
-    """States of the nodes, `[parts, cap, W]`: now, as they are put back, and of the graph as loaded.
+    """States of the nodes, `[parts, cap, W]`: current ones, those to restore, and those of the loaded graph.
 
     Parts are, for each layer, what enters it (as in `Network.tables`), then states after the ReLU (of every layer with `sums`, else the
     last), then room for GIN's hidden layer.
@@ -87,7 +86,7 @@ def new_states(work: ck.Work, network: Network) -> States:
 def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale, scratch):  # type: ignore[no-untyped-def]
     """Positive parts of the sums of nodes over what they and their neighbours send, into `now[target]`.
 
-    All nodes in one call, as handing the arrays over costs more than the sums of a node. Elements are indexed one by one: views of rows cost more, too.
+    All nodes are handled in one call, because passing the arrays costs more than the sums of a node. Elements are indexed one by one, since views of rows cost more too.
     """
     width = scratch.shape[1]
     for i in range(count):
@@ -177,7 +176,7 @@ def _multiply_sparse(nodes, count, matrix, start, now, source, target, scratch, 
 
 @_fast
 def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[no-untyped-def]
-    """What the network says of the graph as it stands, into a row of `out`."""
+    """Output of the network for the current graph, into a row of `out`."""
     width, num_layers = now.shape[2], len(network.bias)
     first_state = num_layers * len(network.tables)
     if not network.sums:
@@ -234,7 +233,7 @@ def _rectify(nodes, count, now, state, residual, kept):  # type: ignore[no-untyp
 
 @inner
 def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
-    """States of the nodes in reach after each layer, and what the network says of the graph, into a row of `out`."""
+    """States of the nodes in reach after each layer, and the output of the network, into a row of `out`."""
     now, nodes, zeros = states.now, states.reach[_NODES], states.scratch[2]
     num_layers, step, hidden = len(network.bias), len(network.tables), len(states.now) - 1
     for layer in range(num_layers):
@@ -272,7 +271,7 @@ def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
 
 @inner
 def _enter(rows, v, tables, now):  # type: ignore[no-untyped-def]
-    """What a node enters the first layer with, by its label."""
+    """Input of a node to the first layer, by its label."""
     for part in range(len(tables)):
         for o in range(tables.shape[2]):
             now[part, v, o] = tables[part, rows[v, ck.LABEL], o]
@@ -289,7 +288,7 @@ def _copy(source, target, nodes, count):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _begin(w, network, states, out):  # type: ignore[no-untyped-def]
-    """States of the graph as loaded, to be kept; what the network says of it goes into the first row of `out`."""
+    """States of the loaded graph, which are kept; the output of the network goes into the first row of `out`."""
     n = w.lists[ck.COUNTS, ck.LOADED]
     for v in range(n):
         states.reach[_NODES, v] = v
@@ -302,11 +301,10 @@ def _begin(w, network, states, out):  # type: ignore[no-untyped-def]
 
 @inner
 def _find_reach(w, network, states, anchor, degree):  # type: ignore[no-untyped-def]
-    """Find the nodes whose states the changes that the work holds reach, and how many after each layer; the number of all.
+    """Find the nodes whose states the current changes reach, and their number after each layer; returns the total.
 
     After the first layer a node's state differs if its own row does, or if a neighbour is new, has another label or, in a GCN, another
-    degree; each further layer reaches one step more. The states to compare with are those of the graph as loaded, but for an `anchor`
-    that has this `degree` in them.
+    degree; each further layer reaches one step more. States are compared with those of the loaded graph, in which `anchor` counts with this `degree`.
     """
     rows, reach = w.rows, states.reach
     count, done = 0, 0
@@ -356,7 +354,7 @@ def _put_back(now, base, reach, loaded, num_layers, step):  # type: ignore[no-un
 
 @_inlined
 def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-untyped-def]
-    """What the network says of the graph with the changes that the work holds; states are as before afterwards."""
+    """Output of the network for the current graph; states are restored afterwards."""
     _find_reach(w, network, states, anchor, degree)
     _compute(w, network, states, out, row)
     _put_back(
@@ -366,7 +364,7 @@ def _score(w, network, states, anchor, degree, out, row):  # type: ignore[no-unt
 
 @_inlined
 def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ignore[no-untyped-def]
-    """Let a blank node take the place of what hangs on an anchor by `root`, or the next place, and keep the states that this makes.
+    """Replace the group that hangs on an anchor by `root` with a blank node, or add one, and keep the resulting states.
 
     Returns:
         How many nodes have other states, listed in `reach`, and the degree of the anchor.
@@ -394,7 +392,7 @@ def _put_blank(w, network, states, kind, anchor, root, groups, out):  # type: ig
 
 @inner
 def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
-    """Whether two rows are one change each, of groups at the same place."""
+    """Whether both rows are single changes of groups at the same site."""
     if j >= len(changes) or changes.shape[1] > 1 or not (changes[i, 0, 0] == ck.ATTACH or changes[i, 0, 0] == ck.SWAP):
         return False
     for k in range(3):
@@ -405,7 +403,7 @@ def _is_same_place(changes, i, j):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _judge(w, changes, row, components, heavy, limits, groups, hydrogens, valence):  # type: ignore[no-untyped-def]
-    """Make a row of changes together; whether that can be done and the result is on the rung, θ apart."""
+    """Make a row of changes together; returns whether that is possible and the result is on the rung, θ aside."""
     if not ck.make(w, changes, row, groups, hydrogens):
         return False
     cuts = False
@@ -445,7 +443,7 @@ def score_changes(labels, edges, bonds, w, changes, network, states, limits, gro
 
 @numba.njit(cache=True, nogil=True)
 def score_edits(labels, edges, bonds, w, kind, first, second, network, states):  # type: ignore[no-untyped-def]
-    """What the network says of the graph after each edit (`graph_kernels`), `[N, num_outputs]`."""
+    """Outputs of the network for the graph after each edit (`graph_kernels`), `[N, num_outputs]`."""
     ck.load(w, labels, edges, bonds)
     out = np.empty((max(len(kind), 1), network.num_outputs), np.float64)
     _begin(w, network, states, out)

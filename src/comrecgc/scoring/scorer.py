@@ -1,4 +1,4 @@
-"""One-edit neighbours of a graph: their identities, and the probability and embedding of each by the fastest path its model has."""
+"""One-edit neighbours of a graph: their identities, and the probability and embedding of each by the fastest path available for the model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Neighbourhood:
-    """The allowed one-edit neighbours of a graph, isomorphic ones once, and what the models say of each."""
+    """The allowed one-edit neighbours of a graph, isomorphic ones once, with the models' outputs for each."""
 
     graph: Graph
     table: EditTable  # the edit that leads to each neighbour, [N]; of several that lead to the same one, the first
@@ -77,12 +77,12 @@ def parts(table: EditTable, size: int) -> Iterator[EditTable]:
 class NeighbourhoodScorer:
     """Scores whole neighbourhoods with one classifier and one embedder.
 
-    On a CPU the package's own classifiers and GREED take the fast path, which is exact; its results depend neither on
-    what else is scored in the same call nor on the number of threads. Every other model takes the generic path. Weights
+    On a CPU the package's own classifiers and GREED take the fast path, which is exact; its results depend neither on other graphs in the call nor on
+    the number of threads. Every other model takes the generic path. Weights
     are read when the scorer is made, and torch models are moved to the device.
 
-    A model that will not be asked may be None. `max_nodes` of edited graphs are held at once, which bounds memory; the fast path has
-    as many threads as torch, unless said otherwise.
+    A model that is not needed may be None. At most `max_nodes` nodes of edited graphs are held at once, which bounds memory. The fast path uses as
+    many threads as torch by default.
     """
 
     def __init__(
@@ -122,10 +122,9 @@ class NeighbourhoodScorer:
         rng: np.random.Generator | None = None,
         limits: Sequence[Constraint] | None = None,
     ) -> list[Neighbourhood]:
-        """The neighbourhood of every graph, with probabilities and embeddings where they are wanted.
+        """The neighbourhood of every graph, with probabilities and embeddings as requested.
 
-        At most `sample` edits of each are looked at, drawn uniformly by `rng` without replacement. `limits` are constraints of single graphs,
-        besides that of all.
+        At most `sample` edits of each are scored, drawn uniformly by `rng` without replacement. `limits` are further constraints, one per graph.
         """
         own = [None] * len(graphs) if limits is None else limits
         tables = [self._edits(graph, limit, sample, rng) for graph, limit in zip(graphs, own, strict=True)]
@@ -135,7 +134,7 @@ class NeighbourhoodScorer:
     def complete(
         self, neighbourhoods: Sequence[Neighbourhood], *, probability: bool = True, embedding: bool = True
     ) -> list[Neighbourhood]:
-        """The same neighbourhoods, or parts of them, with what is asked for and not yet known of them."""
+        """The same neighbourhoods, or parts of them, completed with the requested outputs that are missing."""
         results = list(neighbourhoods)
         if probability and self._classifier is not None:
             margins = self._outputs(self._classifier, results, "probability")
@@ -159,7 +158,7 @@ class NeighbourhoodScorer:
     def _outputs(
         self, scorer: _EditScorer, neighbourhoods: Sequence[Neighbourhood], known_as: str
     ) -> list[npt.NDArray[np.float64] | None]:
-        """What a network says of every neighbour, `[N, num_outputs]`; None where it is known or the graph takes too much room."""
+        """Outputs of a network for every neighbour, `[N, num_outputs]`; None if they are known or the graph is too large."""
         share = math.ceil(self.num_threads / max(1, len(neighbourhoods)))
         groups: list[list[tuple[Graph, EditTable]]] = []
         for known in neighbourhoods:
@@ -175,7 +174,7 @@ class NeighbourhoodScorer:
         return [np.concatenate(each) if each else None for each in found]
 
     def _complete_generic(self, known: Neighbourhood, *, probability: bool, embedding: bool) -> Neighbourhood:
-        """What is still missing, by showing flat batches to the models."""
+        """Missing outputs by forward passes of flat batches."""
         if probability and known.probability is None:
             assert self.classifier is not None
             scores = _score_batches(self.classifier.accept_probability, known.graph, known.table, self.max_nodes)
@@ -198,7 +197,7 @@ class NeighbourhoodScorer:
         return table.select(np.sort(rng.choice(len(table), size=sample, replace=False)))
 
     def _identify(self, graphs: Sequence[Graph], tables: Sequence[EditTable]) -> list[Neighbourhood]:
-        """The neighbourhoods, with nothing known but the first edit of each key."""
+        """The neighbourhoods without outputs, with the first edit of each key."""
         share = math.ceil(self.num_threads / max(1, len(graphs)))
         groups = [list(parts(table, max(_FEWEST_KEYS, math.ceil(len(table) / share)))) for table in tables]
         pieces = [(graph, part) for graph, group in zip(graphs, groups, strict=True) for part in group]
@@ -211,7 +210,7 @@ class NeighbourhoodScorer:
         return results
 
     def _map(self, function: Callable[[_Task], _Result], tasks: Sequence[_Task]) -> list[_Result]:
-        """The function of every task, in order; compiled functions let go of the interpreter, so threads pay."""
+        """Map the function over tasks, in order, with threads, since compiled functions release the interpreter."""
         if self.num_threads == 1 or len(tasks) < 2:
             return [function(task) for task in tasks]
         return list(_threads(self.num_threads, os.getpid()).map(function, tasks))
@@ -219,7 +218,7 @@ class NeighbourhoodScorer:
 
 @functools.cache
 def _threads(count: int, process: int) -> ThreadPoolExecutor:  # noqa: ARG001
-    """Threads kept from call to call: to start them takes longer than to score a small graph.
+    """Threads kept between calls, since starting them takes longer than scoring a small graph.
 
     A process that was forked has none of its parent's threads, so they are told apart by process.
     """
@@ -235,12 +234,12 @@ class _EditScorer:
 
     @classmethod
     def of(cls, model: Classifier | Embedder | None) -> _EditScorer | None:
-        """A scorer for the model; None if only a forward pass can score it."""
+        """A scorer for the model; None if the model needs a forward pass."""
         network = compiled_network(model)
         return None if network is None else cls(network)
 
     def has_room(self, graph: Graph) -> bool:
-        """Whether the graph under change is small enough to hold."""
+        """Whether there is room for the graph and its changes."""
         return graph.num_nodes * (int(graph.degrees().max(initial=0)) + 16) <= _MOST_ROOM
 
     def score(self, graph: Graph, table: EditTable) -> npt.NDArray[np.float64]:
@@ -262,7 +261,7 @@ class _EditScorer:
 
 
 def _rounded(count: int) -> int:
-    """A little more, so that the room is often large enough for the next graph."""
+    """A rounded-up size, so that the room often fits the next graph."""
     return -(-count // 16) * 16
 
 
@@ -274,7 +273,7 @@ def _logistic(margin: npt.NDArray[np.float64]) -> FloatArray:
 def _score_batches(
     model: Callable[[GraphBatch], npt.NDArray[Any]], graph: Graph, table: EditTable, max_nodes: int
 ) -> FloatArray:
-    """What any model says of the graph after each edit of the table, `[N, …]`, shown to it as batches of bounded size."""
+    """Outputs of any model for the graph after each edit of the table, `[N, …]`, in batches of bounded size."""
     if len(table) == 0:  # the graph itself tells the shape of a row
         return _rows(model, GraphBatch.from_graphs([graph]))[:0]
     size = max(1, max_nodes // (graph.num_nodes + 1))
@@ -290,7 +289,7 @@ def _rows(model: Callable[[GraphBatch], npt.NDArray[Any]], batch: GraphBatch) ->
 
 
 class EditMemory:
-    """Scores of edits, at most `max_bytes`; those of the graph met first make room. Answers are the same with and without it.
+    """A cache of scores of edits, at most `max_bytes`; the oldest graph is dropped first. Answers are the same with and without it.
 
     Several runs may share one as long as the weights of their models stay as they are.
     """
@@ -353,7 +352,7 @@ class _Layer(NamedTuple):
 
 
 def compiled_network(model: Classifier | Embedder | None) -> Network | None:
-    """The weights of one of the package's own networks; None for models that only a forward pass can score.
+    """The weights of one of the package's own networks; None for models that need a forward pass.
 
     A subclass may compute something else and double precision is more exact, so both are left to a forward pass.
     """

@@ -1,4 +1,4 @@
-"""What a rule changes: its patterns before and after laid on each other; for molecules, also groups, families of compounds and hydrogens."""
+"""The difference between the patterns of a rule, over one numbering; for molecules also groups, families of compounds and hydrogens."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Exchange:
 
 
 class ChangedMolecule(Difference):
-    """The difference that a rule makes to molecules, some of which it was carried out on; if no label is hydrogen, hydrogens fill the valences."""
+    """The difference that a rule makes to molecules, with some that it was carried out on; if no label is hydrogen, hydrogens fill the valences."""
 
     def __init__(
         self, rule: Rule, label_names: Sequence[str], edge_label_names: Sequence[str] | None,
@@ -161,7 +161,7 @@ class ChangedMolecule(Difference):
 
     @cached_property
     def exchanges(self) -> dict[int, Exchange]:
-        """What is exchanged on each atom, in groups as large as the pattern shows them whole."""
+        """The groups exchanged on each atom, as large as the pattern shows them completely."""
         exchanges: dict[int, Exchange] = {}
         taken: set[int] = set()
         found = self.hanging(node for node in self.kept if self.old[node] != "H")
@@ -243,7 +243,7 @@ def is_aromatic(name: str) -> bool:
 
 
 Wordiness = Literal["full", "long", "middle", "short"]
-"""How much of the surroundings a sentence describes."""
+"""The amount of surroundings that a sentence describes."""
 
 
 def write_groups(groups: Sequence[Substituent], wordiness: Wordiness) -> str:

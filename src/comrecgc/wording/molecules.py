@@ -1,7 +1,6 @@
-"""What a rule does to molecules, as a chemist would say it: "replace nitro (–NO2) on a carbon by trifluoromethyl (–CF3)".
+"""Sentences on rules for molecules, in a chemist's words: "replace nitro (–NO2) on a carbon by trifluoromethyl (–CF3)".
 
-Where hydrogens are atoms they follow the others, so a group that takes the place of a hydrogen is attached, and one
-that a hydrogen takes the place of is removed.
+If hydrogens are atoms they follow the others, so a group that replaces a hydrogen is attached, and one that a hydrogen replaces is removed.
 """
 
 from __future__ import annotations

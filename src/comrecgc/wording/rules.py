@@ -1,4 +1,4 @@
-"""Rules in words: what a rule does, and to what, as someone who knows the data would say it."""
+"""Rules in words, as someone who knows the data would say them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUMMARIES: tuple[Wordiness, ...] = ("long", "middle", "short")
 class RuleAt(NamedTuple):
     """A rule, and graphs it was carried out on with their sites, if known.
 
-    They show what a pattern cannot, such as whether a carbon with single and double bonds is aromatic.
+    The graphs show what a pattern cannot, such as whether a carbon with single and double bonds is aromatic.
     """
 
     rule: Rule
@@ -33,7 +33,7 @@ class RuleAt(NamedTuple):
 
 
 def describe_rules(rules: Sequence[RuleAt], schema: Schema, *, taken: Collection[str] = ()) -> list[Words]:
-    """Describe rules: a line each that says what to do, no two alike, and a few sentences that add where, what stays and the cost.
+    """Describe rules: a distinct line for each, and a few sentences that add the site, what stays, and the cost.
 
     `taken` are lines that other rules already have.
     """
@@ -106,7 +106,7 @@ def _motif(at: RuleAt) -> str:
 
 
 def _same(sizes: Iterable[int]) -> int | None:
-    """What all are, or None."""
+    """The common value of all items, or None."""
     found = set(sizes)
     return found.pop() if len(found) == 1 else None
 

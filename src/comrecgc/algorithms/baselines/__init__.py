@@ -1,1 +1,1 @@
-"""comrecgc.algorithms.baselines."""
+"""Other explainers as sources of counterfactuals."""

@@ -1,9 +1,9 @@
-"""What other explainers have in common as sources of common recourses: they find counterfactuals, and clusters of their vectors are chosen.
+"""Base of other explainers as sources of common recourses: they find counterfactuals, and clusters of their vectors are chosen.
 
 To add one, write one file with a frozen keyword-only dataclass that inherits from `Baseline`, whose fields are its options, all with defaults,
 and a method `run`; then name it in `algorithms.registry`. `explain_each` does the rest (order, seed, time, checkpoint, resuming) for a baseline
 that explains one input after another: it needs only a function from (input, generator) to edits. Every counterfactual must be a discrete graph
-that the classifier accepts in a plain pass; `Subject.accepted` asks it.
+that the classifier accepts in a plain forward pass (`Subject.accepted`).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from comrecgc.run import UNLIMITED, Arrays, RunContext, require
 from comrecgc.scoring import NeighbourhoodScorer
 
 CHECKPOINT = "baseline.npz"
-"""File of an unfinished baseline in the folder that keeps it."""
+"""File of an unfinished baseline in the checkpoint folder."""
 
 _KINDS = {"done": "i0", "inputs": "i1", "found_edits": "i2", "found_path_ptr": "i1"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Subject:
-    """What is explained."""
+    """The inputs that a baseline explains, and the models."""
 
     scorer: NeighbourhoodScorer  # holds the classifier, the embedder and the edits that are allowed
     inputs: Sequence[Graph]  # the rejected graphs, with fresh ids
@@ -45,13 +45,13 @@ class Subject:
 
     @property
     def classifier(self) -> Classifier:
-        """Gives the probability of accept."""
+        """The classifier to be explained."""
         assert self.scorer.classifier is not None
         return self.scorer.classifier
 
     @property
     def embedder(self) -> Embedder:
-        """Gives `z`."""
+        """The embedder, which computes `z`."""
         assert self.scorer.embedder is not None
         return self.scorer.embedder
 
@@ -96,8 +96,8 @@ def explain_each(
 ) -> Counterfactuals:
     """Explain one input after the other.
 
-    `explain` gives the edits to the counterfactuals of the input at a place, best first; those whose end the classifier does not accept are
-    dropped. A checkpoint is of a `baseline` with the same options only.
+    `explain` gives the edits to the counterfactuals of the input at a position, best first; graphs that the classifier rejects are dropped. A
+    checkpoint is resumed only by a `baseline` with the same options.
     """
     ends = range(1, len(subject.inputs) + 1)
     return explain_blocks(
@@ -114,10 +114,10 @@ def explain_blocks(
     *,
     ends: Sequence[int],
 ) -> Counterfactuals:
-    """Explain several inputs at once, block after block; `ends` are the places behind the last input of each.
+    """Explain several inputs at once, block after block; block `b` ends before input `ends[b]`.
 
-    Each input has a generator of its own that depends on `rng` and its place alone, so it does not matter where a run was cut. `explain`
-    gives for the inputs at some places what that of `explain_each` gives for one; None if time was up.
+    Each input has its own generator, which depends on `rng` and the input's position only, so an interruption does not change the answer. `explain`
+    gives, for a block of inputs, what the `explain` of `explain_each` gives for one; None if time was up.
     """
     kept = checkpoint_of(context, baseline.facts(subject, rng))
     context = context.searching(len(subject.inputs))
@@ -176,7 +176,7 @@ def checkpoint_of(context: RunContext, facts: Any, name: str = CHECKPOINT) -> Ch
 
 
 def _decode(arrays: Arrays, num_inputs: int) -> tuple[int, list[int], list[EditPath]]:
-    """Inputs explained, and of each counterfactual its input and its edits."""
+    """The number of inputs explained, and the input and the edits of each counterfactual."""
     done, inputs, paths = int(arrays["done"]), arrays["inputs"].tolist(), read_paths("found", arrays)
     require(0 <= done <= num_inputs, "no more inputs can be done than there are")
     require(all(0 <= i < done for i in inputs), "counterfactuals must be of inputs that are done")
@@ -199,7 +199,7 @@ class Baseline(VectorAlgorithm):
         return {known.name: getattr(self, known.name) for known in fields(self) if known.name not in shared}
 
     def facts(self, subject: Subject, rng: np.random.Generator) -> dict[str, Any]:
-        """What the answer of it depends on, as JSON values: options, randomness, inputs, models, allowed edits."""
+        """Everything the answer depends on, as JSON values: options, randomness, inputs, models, allowed edits."""
         return {
             "baseline": self.name,
             "options": self.options(),
@@ -209,12 +209,12 @@ class Baseline(VectorAlgorithm):
 
     @abstractmethod
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
-        """Find counterfactuals; what is found when time is up is the answer. All randomness comes from `rng`."""
+        """Find counterfactuals until done or out of time. All randomness comes from `rng`."""
 
     def find(
         self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, check: RungCheck, context: RunContext
     ) -> Candidates:
-        """What the explainer finds. Every input is paired with every counterfactual within θ; on a rung only with what was made from it."""
+        """The explainer's counterfactuals, each paired with every input within θ; on a rung of the ladder, only with the input it was made from."""
         inputs = rejects.graphs
         subject = Subject(scorer=scorer, inputs=inputs, graphs=rejects.dataset.graphs)
         found = self.run(subject, np.random.default_rng(task.random_state), context)
@@ -245,7 +245,7 @@ class Baseline(VectorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetCounterfactuals(Baseline):
-    """All accepted graphs of the dataset, in its order. Nothing is random and nothing is searched."""
+    """The accepted graphs of the dataset as counterfactuals, without any search."""
 
     name: ClassVar[str] = "dataset"
     fc_subset: ClassVar[str] = "all"

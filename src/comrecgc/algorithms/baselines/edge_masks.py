@@ -1,4 +1,4 @@
-"""Explainers that learn a mask over edges: blocks of inputs, discrete graphs without the masked edges; CF², CF-GNNExplainer, RCExplainer.
+"""Explainers that learn a mask over edges: CF², CF-GNNExplainer, RCExplainer. Counterfactuals are discrete graphs without the masked edges.
 
 The masks of many graphs are learnt at once, in one disjoint graph: no loss has terms of two graphs, so the gradient of the sum of
 the losses is each graph's own. Nodes and labels never change; a node that loses its last edge stays in the graph.
@@ -28,12 +28,12 @@ BLOCK_NODES = 4000
 """Nodes of the graphs whose masks are learnt together: enough to keep a processor busy, few enough to stay in its cache."""
 
 TRIED = 64
-"""Inputs a model is tried on first."""
+"""Number of inputs that a model is tried on first."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
-    """Some inputs whose masks are learnt together."""
+    """Inputs whose masks are learnt together."""
 
     graphs: WeightedGraphs  # the inputs
     generators: Sequence[np.random.Generator]  # source of randomness of each
@@ -46,13 +46,13 @@ class Block:
 
 
 Remove = Callable[[Block], BoolArray | None]
-"""Which edges of a block's graphs are to go, `[M]`; None if time was up."""
+"""Mask of the edges of a block's graphs to remove, `[M]`; None if time was up."""
 
 
 def explain_by_masks(
     baseline: Baseline, subject: Subject, remove: Remove, rng: np.random.Generator, context: RunContext = UNLIMITED
 ) -> Counterfactuals:
-    """One counterfactual for each input that loses the edges that `remove` names and is then accepted.
+    """The counterfactuals of inputs that are accepted without the edges that `remove` names, one per input.
 
     An input without edges has none, and a block that is not finished when time is up gives nothing.
     """
@@ -77,7 +77,7 @@ def explain_by_masks(
 
 
 def block_ends(sizes: Sequence[int]) -> list[int]:
-    """Where blocks of at most `BLOCK_NODES` nodes end; a single larger graph is a block."""
+    """Ends of blocks of at most `BLOCK_NODES` nodes; a larger graph is a block by itself."""
     ends, nodes = list[int](), 0
     for place, size in enumerate(sizes):
         if nodes and nodes + size > BLOCK_NODES:
@@ -88,7 +88,7 @@ def block_ends(sizes: Sequence[int]) -> list[int]:
 
 
 def removal(graph: Graph, removed: BoolArray) -> EditPath:
-    """The edits that take the marked edges `[m]` of a graph away."""
+    """The edits that remove the marked edges `[m]` of a graph."""
     pairs = graph.ids[graph.edges[removed]].tolist()
     return tuple(Edit(EditKind.REMOVE_EDGE, i, j) for i, j in pairs)
 
@@ -115,11 +115,11 @@ def draws_by_edge(block: Block, draw: Callable[[np.random.Generator, int, int], 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnMasks(Baseline, ABC):
-    """A baseline that learns a mask for each graph alone: it says which edges go, and everything else follows."""
+    """A baseline that learns a mask for each graph separately; subclasses implement `remove`."""
 
     @abstractmethod
     def remove(self, block: Block) -> BoolArray | None:
-        """Edges of the block's graphs that are to go, `[M]`; None if time was up."""
+        """Mask of the edges of the block's graphs to remove, `[M]`; None if time was up."""
 
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
         """Learn a mask for every input; each counterfactual is its input without the masked edges."""
@@ -137,7 +137,7 @@ _THRESHOLD = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class CFF(OwnMasks):
-    """CF² (Tan et al. 2022) for graph classification; edges whose mask ends above 0.5 are taken away."""
+    """CF² (Tan et al. 2022) for graph classification; edges whose final mask is above 0.5 are removed."""
 
     name: ClassVar[str] = "cff"
 
@@ -152,7 +152,7 @@ class CFF(OwnMasks):
     learning_rate: float = option(0.05, "Step size of Adam.", above=0)
 
     def remove(self, block: Block) -> BoolArray | None:
-        """Edges whose mask ends above one half, `[M]`; None if time was up."""
+        """Edges whose final mask is above one half, `[M]`; None if time was up."""
         parameters = draws_by_edge(block, _first_parameters).requires_grad_()  # both directions, [2, M]
         adam = torch.optim.Adam([parameters], lr=self.learning_rate)
         for _ in range(self.epochs):
@@ -193,8 +193,8 @@ def _first_parameters(rng: np.random.Generator, num_nodes: int, num_edges: int) 
 class CFGNNExplainer(OwnMasks):
     """CF-GNNExplainer (Lucic et al. 2022) for graph classification.
 
-    The number of edges taken away is in the loss but has no gradient, so it only ranks what is met. Without momentum a graph
-    stops at its first flip, where its gradient ends. Nothing is random in it.
+    The number of removed edges is part of the loss but has no gradient, so it only ranks the masks met. Without momentum a graph stops at its first
+    flip, where its gradient ends. The method is deterministic.
     """
 
     name: ClassVar[str] = "cfgnnexplainer"
@@ -205,7 +205,7 @@ class CFGNNExplainer(OwnMasks):
     most_gradient: float = option(2.0, "Norm each graph's gradient is clipped at.", above=0)
 
     def remove(self, block: Block) -> BoolArray | None:
-        """The edges whose removal flips each graph, `[M]`; of several such sets the last that was smaller than all before."""
+        """The edges whose removal flips each graph, `[M]`; of several such sets the smallest, the first met among equals."""
         graphs, graph_of = block.graphs, block.graph_of_edge()
         num_graphs = len(graphs.batch)
         parameters = torch.ones(len(graph_of), dtype=graphs.dtype)
@@ -258,7 +258,7 @@ _LEAST_NOISE = 1e-6
 _FIRST_TEMPERATURE, _LAST_TEMPERATURE = 0.5, 4.99
 _PARAMETERS = {"first": "f2", "first_bias": "f1", "second": "f1", "second_bias": "f0"}
 NETWORK = "baseline-network.npz"
-"""File of the trained network in the folder that keeps unfinished work."""
+"""File of the trained network in the checkpoint folder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +272,7 @@ class EdgeScorer:
 
     @classmethod
     def drawn(cls, width: int, rng: np.random.Generator, dtype: torch.dtype) -> EdgeScorer:
-        """First weights as torch draws those of linear layers."""
+        """Initial weights, drawn as torch draws those of linear layers."""
 
         def uniform(fan_in: int, *shape: int) -> Tensor:
             bound = 1 / np.sqrt(fan_in)
@@ -287,7 +287,7 @@ class EdgeScorer:
         return [self.first, self.first_bias, self.second, self.second_bias]
 
     def copy(self) -> EdgeScorer:
-        """The same with tensors of its own, without gradients."""
+        """A copy with its own tensors, without gradients."""
         return EdgeScorer(*(part.detach().clone() for part in self.parameters))
 
     def __call__(self, states: Tensor, edges: Tensor) -> Tensor:
@@ -320,7 +320,7 @@ class RCExplainer(Baseline):
     learning_rate: float = option(0.001, "Step size of Adam.", above=0)
 
     def run(self, subject: Subject, rng: np.random.Generator, context: RunContext = UNLIMITED) -> Counterfactuals:
-        """Train the network, then take edges away from every input until it is accepted."""
+        """Train the network, then remove edges from every input until it is accepted."""
         kept = checkpoint_of(context, self.facts(subject, rng), NETWORK)
         deadline = context.clock.search_deadline(len(subject.inputs))
         drawn = np.random.default_rng(rng.integers(2**63))
@@ -341,7 +341,7 @@ class RCExplainer(Baseline):
     def train(
         self, classifier: Classifier, graphs: Sequence[Graph], rng: np.random.Generator, context: RunContext = UNLIMITED
     ) -> EdgeScorer:
-        """The network of the lowest validation loss; 80% of the graphs, which are of both classes, are to train on, 10% to validate.
+        """Train on 80% of the graphs, of both classes, and return the network of the lowest loss on another 10%.
 
         Graphs without edges teach nothing. At the deadline training ends, after one pass at least.
         """
@@ -410,7 +410,7 @@ class RCExplainer(Baseline):
 
 @dataclass(frozen=True, eq=False)
 class _TrainingGraphs:
-    """Graphs with what the classifier makes of them, computed once."""
+    """Graphs with their node states and answers in the classifier, computed once."""
 
     batch: GraphBatch  # the graphs
     states: Tensor  # node states, `[N, C]`
@@ -443,7 +443,7 @@ def edge_mask(scorer: EdgeScorer, graphs: WeightedGraphs) -> Tensor:
 
 
 def removed_until_accepted(classifier: Classifier, block: Block, mask: Tensor) -> BoolArray | None:
-    """Edges taken away, those of high mask `[M]` first, until the classifier accepts, `[M]`; none of a graph it never accepts."""
+    """Mask of the edges to remove, `[M]`: those of the highest mask first, until the classifier accepts; none if it never does."""
     batch = block.graphs.batch
     graph_of = block.graph_of_edge().numpy()
     order = np.lexsort((-mask.numpy(), graph_of))  # by graph, then by decreasing mask, ties as edges stand

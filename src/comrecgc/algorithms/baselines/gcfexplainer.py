@@ -1,11 +1,11 @@
 """Global Counterfactual Explainer for Graph Neural Networks (Huang et al., WSDM 2023): a vertex-reinforced walk for a few counterfactuals.
 
-One head walks by single edits. It prefers graphs that are likely accepted, near many inputs, near inputs that no counterfactual so far is
-near to, and visited before. From time to time it goes back to an input that few counterfactuals are near to.
+One head walks by single edits. It prefers graphs that are likely accepted, close to many inputs, close to inputs without a close counterfactual so
+far, and visited before. From time to time it goes back to an input with few close counterfactuals.
 
-Every option's importance needs its embedding, which costs most, and most options cover no input. So of many options the head scores
-some only: it draws with a bound in place of what is unknown, scores the option drawn, and keeps it with the ratio of the two. That is
-the same distribution as long as the bound holds. It is twice the largest value known, and raised when an option exceeds it (Caffo et
+The importance of an option needs its embedding, which is the largest cost, and most options cover no input. So the head uses rejection sampling: it
+draws an option with a bound in place of unknown importances, scores it, and keeps it with the ratio of the two. The distribution is the same as long
+as the bound holds. It is twice the largest value known, and raised when an option exceeds it (Caffo et
 al., Biometrika 2002).
 """
 
@@ -42,7 +42,7 @@ _CACHE_BYTES = 512 << 20  # for neighbourhoods scored before
 class GCFExplainer(Baseline):
     """GCFExplainer's walk (Huang et al., WSDM 2023).
 
-    Graphs are the same where the same edits lead to them. The released code knows graphs by the bytes of an embedding, whose last bits depend on the
+    Graphs are identified by the edits that lead to them. The released code identifies them by the bytes of an embedding, whose last bits depend on the
     order of nodes and on the batch; its tables are as large, or larger.
     """
 
@@ -69,7 +69,7 @@ class GCFExplainer(Baseline):
 
 @dataclass(frozen=True, kw_only=True)
 class GCFNearest(GCFExplainer):
-    """GCFExplainer's walk, reduced to the counterfactuals nearest to some input, however far: LocalRWExplainer of COMRECGC's tables."""
+    """GCFExplainer's walk, reduced to the counterfactual nearest to each input, at any distance: LocalRWExplainer of COMRECGC's tables."""
 
     name: ClassVar[str] = "gcf-nearest"
     fc_subset: ClassVar[str] = "all"
@@ -93,7 +93,7 @@ class Visited(Reached):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether it counts as a counterfactual, as in the released code."""
+        """Whether the graph counts as a counterfactual, as in the released code."""
         return self.probability >= 0.5
 
 
@@ -110,11 +110,11 @@ class Hood:
         self.size = 64 * len(self.keys)  # bytes, about
 
     def is_of(self, graph: Graph) -> bool:
-        """Whether the edits are of this very graph, and not of one isomorphic to it."""
+        """Whether the edits belong to this graph, not to one isomorphic to it."""
         return self.hood.graph == graph and np.array_equal(self.hood.graph.ids, graph.ids)
 
     def grown(self, num_rows: int, num_covered: int) -> int:
-        """Add the memory, in bytes, of newly scored neighbours and the inputs they cover; returns how much that is."""
+        """Add the bytes of newly scored neighbours and the inputs they cover; returns that number."""
         more = 500 * num_rows + 4 * num_covered
         self.size += more
         return more
@@ -130,7 +130,7 @@ class GcfState(CountingState):
 
 
 class GcfWalker(CountingWalk[GcfState]):
-    """GCFExplainer's walk bound to its inputs and models; the seed is of the draws from large neighbourhoods."""
+    """GCFExplainer's walk bound to its inputs and models; the seed is for draws from large neighbourhoods."""
 
     kinds: ClassVar = {
         "current": "u0", "frequencies": "i1", "keys": "u1", "covers": "i1", "cover_ptr": "i1", **reached_kinds("seen"),
@@ -255,7 +255,7 @@ class GcfWalker(CountingWalk[GcfState]):
         return self._option(state, around, keys, draw(plain if plain.sum() > 0 else np.ones(len(keys)), state.rng))
 
     def _option(self, state: GcfState, around: Hood, keys: Sequence[int], place: int) -> Visited:
-        """An option as a graph; one seen before is what it was then."""
+        """The graph of an option; a graph seen before keeps its record."""
         current = state.current
         if place == 0 or keys[place] in state.seen:
             return current if place == 0 else state.seen[keys[place]]
@@ -303,7 +303,7 @@ class GcfWalker(CountingWalk[GcfState]):
     def _gaps(
         self, embeddings: FloatArray, sizes: npt.ArrayLike, inputs: Indices | slice = slice(None)
     ) -> npt.NDArray[np.float64]:
-        """How much farther some inputs are from each graph than `θ(|G|+|H|)`, `[n, inputs]`."""
+        """Distance of each graph to some inputs minus `θ(|G|+|H|)`, `[n, inputs]`."""
         points = embeddings.astype(np.float64)
         squares = np.square(points).sum(axis=1)[:, None] + self.squares[inputs] - 2 * points @ self.embeddings[inputs].T
         reach = self.walk.walk_theta * (np.asarray(sizes, dtype=np.float64)[:, None] + self.sizes[inputs])
@@ -364,7 +364,7 @@ class GcfWalker(CountingWalk[GcfState]):
 
 
 def _mixed(key: int, table: EditTable) -> KeyArray:
-    """An identity of its own for each edit of the graph with this one, `[N]`."""
+    """A distinct identity for each edit of the graph with this identity, `[N]`."""
     kind, first, second = (
         column.astype(np.int64).astype(np.uint64) for column in (table.kind, table.first, table.second)
     )
@@ -373,7 +373,7 @@ def _mixed(key: int, table: EditTable) -> KeyArray:
 
 
 def _draws(weights: Weights, count: int, rng: np.random.Generator) -> list[int]:
-    """Indices drawn with these weights, with replacement."""
+    """Indices drawn in proportion to the weights, with replacement."""
     cumulative = np.cumsum(weights)
     places = np.searchsorted(cumulative, rng.random(count) * cumulative[-1], side="right")
     last = int(np.flatnonzero(weights)[-1])

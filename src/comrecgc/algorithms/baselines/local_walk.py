@@ -1,6 +1,6 @@
 """LocalRWExplainer of COMRECGC's text (ICML 2025): a random walk around each input, and the nearest counterfactual it meets.
 
-The rows of its tables are another method, `GCFNearest`. The text does not define the walk. Here each input has a reinforced walk of its own:
+The rows of COMRECGC's tables are another method, `GCFNearest`. The text does not define the walk. Here each input has its own reinforced walk:
 a neighbour is drawn with its probability of accept times its frequency, with no regard to other inputs.
 """
 
@@ -22,7 +22,7 @@ from comrecgc.run import UNLIMITED, RunContext
 
 @dataclass(frozen=True, kw_only=True)
 class LocalWalk(Baseline):
-    """One walk per input: LocalRWExplainer as COMRECGC's text has it."""
+    """One walk per input: LocalRWExplainer as described in COMRECGC's text."""
 
     name: ClassVar[str] = "localwalk"
 
@@ -58,7 +58,7 @@ class LocalState(WalkState):
 
 
 class LocalWalker(ReinforcedWalk[LocalState]):
-    """A walk around one input; it is short, and never stored."""
+    """A walk around one input. It is short, so it has no checkpoints."""
 
     def __init__(self, walk: LocalWalk, subject: Subject, place: int) -> None:
         super().__init__(max(1, walk.num_steps // len(subject.inputs)), walk.teleport)

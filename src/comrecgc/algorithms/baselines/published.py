@@ -7,7 +7,7 @@ draw heads with replacement, and a head may not stay.
 The code identifies graphs by the bytes of their embedding. Their last bits depend on the order of nodes and on the batch, and differ
 from one pass on a GPU to the next. So an input is a new graph at every restart, its neighbours are drawn and scored anew, and no earlier
 graph is recognised. The number of graphs in the authors' records agrees with this and with no other identity.
-It also agrees with counting every visit once, although the public code counts a graph twice that a follower meets first.
+It also agrees with counting every visit once, although the public code counts a graph twice if a follower is the first to meet it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PublishedWalk(Baseline):
         return walker.explain(facts, rng, context, len(subject.inputs))
 
     def memory(self) -> EditMemory:
-        """What keeps scores of edits while the walk goes on."""
+        """A cache of scores of edits for the length of the walk."""
         return EditMemory()
 
 
@@ -68,7 +68,7 @@ class Surroundings:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Choice:
-    """What a head chose in a step."""
+    """The choice of a head in a step."""
 
     key: int  # identity of the graph, restarts aside
     origin: tuple[int, int]  # the input, and the number of an edit of it
@@ -83,7 +83,7 @@ class Choice:
 
 
 class Visit(NamedTuple):
-    """A graph that is recorded: where it was met, and whether it counts as accepted."""
+    """A recorded graph: where it was met, and whether it counts as accepted."""
 
     key: int
     origin: tuple[int, int]
@@ -101,7 +101,7 @@ class PublishedState(CountingState):
 
 
 class PublishedWalker(CountingWalk[PublishedState]):
-    """A published walk bound to its inputs and models; the seed is of the draws from large neighbourhoods."""
+    """A published walk bound to its inputs and models; the seed is for draws from large neighbourhoods."""
 
     kinds: ClassVar = {
         "starts": "i1", "heads": "i1", "keys": "u1", "frequencies": "i1", "inputs": "i1", "edits": "i1", "accepted": "i1",
@@ -118,7 +118,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
         self._met = 0
 
     def around(self, state: PublishedState, place: int) -> Surroundings:
-        """The neighbours of an input, drawn and scored when it is met as a new graph."""
+        """The neighbours of an input, drawn and scored each time the input counts as a new graph."""
         met = self._restarts(state)
         if met != self._met:
             self._met, self._around = met, {}
@@ -194,7 +194,7 @@ class PublishedWalker(CountingWalk[PublishedState]):
     def _record_step(self, state: PublishedState) -> None:
         """Count what a step chose, the lead's graph first.
 
-        What was dropped from a full table within the step comes back beyond its capacity, and so does an input that a head stands on.
+        A graph dropped from a full table within the step is added again beyond the capacity, and so is an input that a head stands on.
         """
         visits = [Visit(choice.key ^ self._era(state), choice.origin, choice.accepted) for choice in state.chosen]
         for visit in visits:
@@ -204,14 +204,14 @@ class PublishedWalker(CountingWalk[PublishedState]):
                 self._record(state, visit, beyond=True)
 
     def _starts(self, state: PublishedState) -> list[Visit]:
-        """The inputs that the heads stand on, which count as not accepted."""
+        """The inputs under the heads, which count as not accepted."""
         return [Visit(self.keys[place] ^ self._era(state), (place, _START), False) for place in state.heads]
 
     def _restarts(self, state: PublishedState) -> int:
         return int(state.starts.sum()) // self.walk.num_heads
 
     def _era(self, state: PublishedState) -> int:
-        """What tells graphs met after the latest restart from those met before."""
+        """A number that tells graphs met after the latest restart from those met before."""
         return self._restarts(state) << _RESTART_BITS
 
     def _record(self, state: PublishedState, visit: Visit, *, beyond: bool = False) -> None:

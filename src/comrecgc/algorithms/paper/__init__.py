@@ -1,1 +1,1 @@
-"""comrecgc.algorithms.paper."""
+"""The walk of the paper's text."""

@@ -48,7 +48,7 @@ class MultiHeadState(WalkState):
     found: dict[int, Reached] = field(default_factory=dict)  # accepted graphs by identity, as discovered
 
     def candidates(self, capacity: int) -> list[Reached]:
-        """At most so many candidates, the most visited first, then in order of discovery."""
+        """At most `capacity` candidates, the most visited first, then in order of discovery."""
         return sorted(self.found.values(), key=lambda reached: -self.visits[reached.key])[:capacity]
 
 
@@ -174,7 +174,7 @@ class Walker(ReinforcedWalk[MultiHeadState]):
             state.heads[i] = _moved(state.heads[i], chosen)
 
     def _recourse(self, head: Reached) -> FloatArray:
-        """`r(G,H)` of where the head stands."""
+        """`r(G,H)` of the graph under the head."""
         origin = self.inputs[head.start]
         return recourse_vectors(self.origins[head.start], origin.size, head.embedding, head.graph.size)
 
@@ -230,7 +230,7 @@ def merge_candidates(parts: Iterable[tuple[Sequence[Reached], Sequence[int]]], c
 
 
 def _moved(head: Reached, chosen: Neighbourhood) -> Reached:
-    """The head after the one edit of a neighbourhood cut down to it."""
+    """The head after the only edit of a neighbourhood."""
     assert chosen.probability is not None
     assert chosen.embedding is not None
     edit = chosen.table[0]
@@ -262,7 +262,7 @@ class NeighbourhoodCache:
     def of(
         self, graphs: Sequence[Graph], starts: Sequence[int], wanted: Wanted, rng: np.random.Generator
     ) -> list[Neighbourhood]:
-        """The neighbourhood of each graph with probabilities or with embeddings; what is missing is scored in one call.
+        """The neighbourhood of each graph with probabilities or embeddings; missing ones are scored in one call.
 
         `starts` are the inputs that the graphs were reached from; `rng` draws from large neighbourhoods.
         """
@@ -285,7 +285,7 @@ class NeighbourhoodCache:
         return None if self.limits is None else [self.limits[start] for start in starts]
 
     def _is_large(self, graph: Graph) -> bool:
-        """Whether the graph may have more neighbours than are scored; no constraint and no repeat is counted off."""
+        """Whether the graph may have more neighbours than are scored; constraints and duplicates are ignored."""
         n, num_labels = graph.num_nodes, self.scorer.num_labels
         most = n * (2 * num_labels - 1) + n * (n - 1) // 2 + n  # relabelled, tied to, joined or cut, removed
         return self.sample is not None and most > self.sample
@@ -310,7 +310,7 @@ class NeighbourhoodCache:
         return [complete[name] for name in named]
 
     def _name(self, graph: Graph, start: int) -> Name:
-        """All that a constraint or a model may look at: equal graphs with other bonds or other ids have other neighbours."""
+        """Cache key of a graph, with everything a constraint or model may use: bonds and ids too."""
         edge_labels = b"" if graph.edge_labels is None else graph.edge_labels.tobytes()
         limited_by = -1 if self.limits is None else start
         return limited_by, graph.labels.tobytes(), graph.edges.tobytes(), edge_labels, graph.ids.tobytes()
@@ -363,7 +363,7 @@ class PaperWalk(VectorAlgorithm):
     def find(
         self, task: VectorTask, scorer: NeighbourhoodScorer, rejects: Rejects, _check: RungCheck, context: RunContext
     ) -> Candidates:
-        """Walk; every input is paired with every candidate within θ, whichever input it was reached from."""
+        """Run the walk, and pair every input with every candidate within θ, from whichever input it was reached."""
         inputs, found = rejects.graphs, list[Reached]()
         context = context.searching(len(rejects))
         if inputs:
@@ -384,9 +384,9 @@ class PaperWalk(VectorAlgorithm):
 
 
 def max_walk_cost(scorer: NeighbourhoodScorer, inputs: Sequence[Graph], seed: int) -> int | None:
-    """How many elements of their inputs heads may change at once: two where one edit flips nearly every input.
+    """Most elements of an input that heads may have changed: two if one edit flips nearly every input.
 
-    The recourses of few edits are those that inputs share. Where one edit is not enough, any number may be changed.
+    Inputs share recourses of few edits. If one edit is not enough, any number may be changed.
     """
     rng = np.random.default_rng(seed)
     some = [inputs[i] for i in rng.permutation(len(inputs))[:_LOOKED_AT]]
@@ -411,7 +411,7 @@ class ShardedWalk:
     ) -> list[Reached]:
         """Walk all shards and merge their candidates, most visited first; progress is shown about twice a second.
 
-        One core walks the shards one after another here.
+        With one core the shards run in this process, one after another.
         """
         jobs, kept = (
             context.num_jobs,
@@ -427,7 +427,7 @@ class ShardedWalk:
         return self.walk.num_steps // self.num_shards + (shard < self.walk.num_steps % self.num_shards)
 
     def facts(self, shard: int, scorer: NeighbourhoodScorer, inputs: Sequence[Graph]) -> dict[str, Any]:
-        """What determines a shard's walk, as JSON values."""
+        """The parameters that determine a shard's walk, as JSON values."""
         walk = {name: value for name, value in asdict(self.walk).items() if name != "cache_bytes"}
         return {
             "walk": walk,
@@ -439,7 +439,7 @@ class ShardedWalk:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """What all shards need; `board` is the file that progress is written to, `parent` the process that waits for them."""
+    """The inputs of all shards; `board` is the file that progress is written to, `parent` the process that waits for them."""
 
     sharded: ShardedWalk
     scorer: NeighbourhoodScorer
@@ -482,13 +482,13 @@ def _walk_shard(job: _Job, shard: int) -> tuple[list[Reached], list[int]]:
 
 
 def _open_board(path: Path, num_shards: int) -> np.memmap[Any, np.dtype[np.int64]]:
-    """Steps taken and candidates found by each shard, `[num_shards, 2]`, in a file that all processes map."""
+    """Steps taken and candidates found by each shard, `[num_shards, 2]`, in a file shared by all processes."""
     return np.memmap(path, np.int64, "r+" if path.exists() else "w+", shape=(num_shards, 2))
 
 
 @contextmanager
 def _progress_shown(sharded: ShardedWalk, bar: Progress | None) -> Iterator[Path | None]:
-    """While the block runs, show what shards write to the file given."""
+    """Show the progress that shards write to the given file while the block runs."""
     if bar is None:
         yield None
         return

@@ -1,1 +1,1 @@
-"""comrecgc.algorithms.rules."""
+"""Rule recourse: mining, composition, choice and counting of rules."""

@@ -1,4 +1,4 @@
-"""Rule recourse as an algorithm: mine a table of rules on the rejects, and carry them out on all graphs where the rejects are a sample."""
+"""Rule recourse as an algorithm: mine a table of rules on the rejects; if those are a sample, count the rules on all graphs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RULES = "rules.npz"
 
 @dataclass(frozen=True, kw_only=True)
 class Rules(Algorithm):
-    """Rules: changes in a context, the same for every graph, which a person can carry out; mined exhaustively."""
+    """Rule recourse: changes in a context that a person can carry out, the same for every graph, mined exhaustively."""
 
     name: ClassVar[str] = "rules"
     recourse: ClassVar[str] = "rules"
@@ -47,24 +47,27 @@ class Rules(Algorithm):
 
     max_changes: int | None = option(
         None,
-        "Changes made together, at most; by default 2, and 1 for tables of molecules of which one change turns half.",
+        "Most changes made together; by default 2, or 1 for a table of molecules if one change turns half of them.",
         least=1,
         most=3,
     )
     choose: str = option(
         "truth",
-        "What rules are chosen for: truth (results that models of other kinds expect to come true) or coverage (results that this model accepts).",
+        "Aim of the choice of rules: truth (results that models of other kinds expect to come true) or coverage (results that this model accepts).",
         choices=("truth", "coverage"),
         panel="Trust",
     )
     min_success: float = option(
-        0.0, "Least share of the graphs a rule can be carried out on that it turns.", least=0, most=1
+        0.0,
+        "Least success of a rule: of the graphs it can be carried out on, the share that it turns.",
+        least=0,
+        most=1,
     )
     min_support: int = option(1, "Fewest graphs that a rule turns.", least=1)
     max_cost: int | None = option(None, "Most elements that a rule changes.", least=1)
-    protect: tuple[str, ...] = option((), "SMARTS of what must stay in a molecule.", panel="Molecules")
-    forbid: tuple[str, ...] = option((), "SMARTS of what no result may have.", panel="Molecules")
-    only: tuple[str, ...] = option((), "SMARTS of where molecules may change.", panel="Molecules")
+    protect: tuple[str, ...] = option((), "SMARTS of the parts of molecules that must stay.", panel="Molecules")
+    forbid: tuple[str, ...] = option((), "SMARTS that no result may gain.", panel="Molecules")
+    only: tuple[str, ...] = option((), "SMARTS of the parts of molecules that may change.", panel="Molecules")
     allow_alerts: bool = option(
         False, "Allow changes of molecules that bring structural alerts (Brenk) or fall apart.", panel="Molecules"
     )
@@ -75,20 +78,20 @@ class Rules(Algorithm):
     )
     sample: int = option(
         5000,
-        "Graphs that are studied where there are more; the rules found are carried out on all.",
+        "Size of the sample to mine in larger datasets; the rules are then counted on all graphs.",
         least=1,
         panel="Scale",
     )
 
     def wishes(self) -> RuleFilter:
-        """What chosen rules must be like."""
+        """Conditions on chosen rules."""
         return RuleFilter(
             max_changes=self.max_changes or MOST_CHANGES, min_success=self.min_success, min_support=self.min_support, max_cost=self.max_cost,
             confirmed=self.changes == "confirmed", min_truth=LEAST_TRUTH if self.choose == "truth" else 0.0,
         )  # fmt: skip
 
     def smarts(self) -> SmartsWishes:
-        """What a chemist wants kept, avoided or changed."""
+        """SMARTS to keep, to avoid or to change."""
         return SmartsWishes(protect=self.protect, forbid=self.forbid, only=self.only)
 
     def find(
@@ -100,7 +103,7 @@ class Rules(Algorithm):
         context: RunContext,
         population: FullDataset | None = None,
     ) -> MinedRules:
-        """Mine the rejects; the table is kept as soon as there is one."""
+        """Mine the rejects; the checkpoint keeps the table as soon as it is complete."""
         path = None if context.folder is None else context.folder / RULES
         if path is not None and context.resume and path.exists():
             mined = stored_rules(task, rejects, plausibility.ladder, path)
@@ -125,7 +128,7 @@ class Rules(Algorithm):
 
 
 def stored_rules(task: Task[Rules], rejects: Rejects, ladder: Ladder, path: Path) -> MinedRules:
-    """What mining ended with, read from a file; no model is needed."""
+    """The mined rules of a run, read from a file without any model."""
     names, rung = rejects.dataset.edge_label_names, Rung.parse(task.changes)
     table, complete = load_table(
         path, rejects.graphs, num_labels=rejects.dataset.num_labels, num_edge_labels=len(names or "-")
@@ -186,7 +189,7 @@ def save_table(path: Path, table: RuleTable, inputs: Sequence[Graph], *, complet
 def load_table(
     path: Path, inputs: Sequence[Graph], *, num_labels: int, num_edge_labels: int = 1
 ) -> tuple[RuleTable, bool]:
-    """Read a table, and whether there was time for all that was to be tried."""
+    """Read a table, and whether mining was complete."""
     arrays, facts = load_arrays(path, _KINDS, compressed=True, advice="")
     with refusing_damage(path, advice=""):
         theirs = str(facts["inputs"])
@@ -231,7 +234,7 @@ def _group(row: Any, num_labels: int, num_edge_labels: int) -> Group:
 
 
 def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
-    """Every array has a row per rule, with numbers that rules can have."""
+    """Check that every array has a row per rule, with values that rules can have."""
     rules, size = table.rules, len(table)
     require((rules.key[1:] > rules.key[:-1]).all(), "keys must increase")
     wide = {"kinds": MOST_CHANGES, "adds": num_labels, "removes": num_labels, "applicable": -(-num_inputs // 8)}
@@ -251,7 +254,7 @@ def _check_rules(table: RuleTable, num_inputs: int, num_labels: int) -> None:
 
 
 def _check_entries(table: RuleTable, inputs: Sequence[Graph]) -> None:
-    """Entries name inputs, in order, that hold what the rule finds."""
+    """Check that entries name, in order, inputs that match the rule."""
     entries, size = table.entries, len(table.entries)
     for name in _COLUMNS[Entries]:
         shape = (size, MOST_CHANGES, 4) if name == "change" else (size,)
@@ -267,7 +270,7 @@ def _check_entries(table: RuleTable, inputs: Sequence[Graph]) -> None:
 
 
 def _check_changes(table: RuleTable, inputs: Sequence[Graph], num_labels: int, num_edge_labels: int) -> None:
-    """Changes are of the kinds of their rule, at nodes and edges that are there; compiled code relies on it."""
+    """Check that changes have the kinds of their rule, at existing nodes and edges; compiled code relies on it."""
     changing = change_kernels
     kind, first, second, value = (table.entries.change[:, :, k].astype(np.int64) for k in range(4))
     kinds = np.sort(table.rules.kinds, axis=1)[table.entries.rule]  # the changes of a rule may stand in any order

@@ -1,4 +1,4 @@
-"""Choice: a few rules that together turn the most inputs, under the wishes of whoever asks."""
+"""Choice of a few rules that together turn the most inputs, under given conditions."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ SKELETON_KINDS = ("join", "cut", "rebond")
 NUM_SPLITS = 5
 
 SLACK = 0.05
-"""A rule that adds at least this share less than the best is preferred to it if it has fewer changes, or succeeds more often."""
+"""Rules whose gain is at most this share below the best count as equal; then fewer changes or a higher success decide."""
 
 LEAST_TRUTH = 0.6
-"""Results that are less likely to come true do not count, where rules are chosen for truth."""
+"""Least likelihood of truth of results that count, if rules are chosen for truth."""
 
 DOUBT = 2
-"""Results that fail, added to those of every rule when rules are ordered by trust: few results say little."""
+"""Failures added to the results of every rule when rules are ordered by trust, since few results say little."""
 
 _FEW_ENTRIES = 50_000  # of a table whose optimum is looked for: a second or two
 
 MOST_PARTS = 3
-"""Rules that may take the place of a more general one, at most."""
+"""Most rules that may replace a more general one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,22 +74,22 @@ class RuleFilter:
             raise InputError(f"Kinds of change are {', '.join(KINDS)} (got {unknown[0]!r})")
 
     def stated(self) -> dict[str, Any]:
-        """What is wished for beyond the ordinary, as plain values."""
+        """The conditions that differ from their defaults, as plain values."""
         values = {
             each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != each.default
         }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def counts(self, table: RuleTable) -> BoolArray:
-        """Which entries of a table count, `[E]`; where no jury was asked, its estimate is not needed."""
+        """Which entries of a table count, `[E]`; without a jury, `min_truth` is ignored."""
         mask = table.confirmed.copy() if self.confirmed else np.ones(len(table.entries), bool)
         if self.min_truth and table.has_jury:
             mask &= table.entries.truth >= round(100 * self.min_truth)
         return mask
 
     def worth(self, table: RuleTable) -> LongArray:
-        """What each entry is worth, `[E]`: 1, or for truth the likelihood that it comes true less that it does not, in tenths, less one for every further change
-        that is made; 0 where it does not count."""
+        """Worth of each entry, `[E]`: 1, or for truth the likelihood that it comes true minus that it does not, in tenths, minus one for every
+        further change; 0 if it does not count."""
         counts = self.counts(table)
         if not (self.min_truth and table.has_jury):
             return counts.astype(np.int64)
@@ -98,11 +98,11 @@ class RuleFilter:
         return np.where(counts, np.maximum(surplus - further, 1), 0)
 
     def limited(self, max_changes: int) -> RuleFilter:
-        """The same with fewer changes."""
+        """The same conditions with fewer changes."""
         return replace(self, max_changes=min(max_changes, self.max_changes))
 
     def allowed(self, table: RuleTable, census: Census | None = None) -> BoolArray:
-        """Which rules of a table may be chosen, `[K]`; success and support are those of a census, if one is given."""
+        """Which rules of a table may be chosen, `[K]`; success and support come from the census, if given."""
         known = table if census is None else census
         mask = (known.success >= self.min_success) & (known.num_accepted >= self.min_support)
         mask &= (table.rules.num_changes <= self.max_changes) & np.isin(table.rules.radius, self.radii)
@@ -139,7 +139,7 @@ class RuleChoice:
         return float(self.gains.sum()) / max(self.num_inputs, 1)
 
     def of(self, rules: LongArray, table: RuleTable, wishes: RuleFilter) -> RuleChoice:
-        """Other rules on the same inputs; the bound stays."""
+        """The choice of other rules on the same inputs; the bound stays."""
         sets, left = table.incidence(wishes.counts(table)), np.ones(table.num_inputs, bool)
         gains = []
         for row in rules.tolist():
@@ -152,9 +152,10 @@ class RuleChoice:
 def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *, bounded: bool = False) -> RuleChoice:
     """Choose rules greedily, each for the inputs it adds.
 
-    Among rules that add nearly the same (`SLACK`): fewer changes, then results in the range of drugs, the higher success, the lower cost, the smaller radius, which says the same of more graphs. Where fewer rules are enough, a
-    general one gives way to a few of the same changes that say where, if these turn all that it adds: "of a nitro group" and "of a nitrosamine".
-    The bound is that of greedy's own gains; `bounded` looks for the optimum, or a bound by linear programming.
+    Ties among rules that add nearly the same (`SLACK`) go to fewer changes, then to drug-like results, higher success, lower cost, smaller radius. If
+    rules are left over, specific rules of the same changes replace a general one, provided that they turn all inputs it adds: "of a nitro group" and
+    "of a nitrosamine".
+    The bound follows from the greedy gains; with `bounded` the optimum, or a bound by linear programming, is computed.
     """
     if num_rules < 1:
         raise InputError(f"num_recourses must be at least 1 (got {num_rules})")
@@ -190,7 +191,7 @@ def choose(table: RuleTable, num_rules: int, wishes: RuleFilter | None = None, *
 
 
 def by_trust(table: RuleTable, rules: LongArray, worth: LongArray) -> LongArray:
-    """The rules whose results are the most likely to come true first."""
+    """Order of rules, those whose results are most likely to come true first."""
     total = np.bincount(table.entries.rule, worth, minlength=len(table))
     count = np.bincount(table.entries.rule, worth > 0, minlength=len(table))
     return rules[np.argsort(-(total / (count + DOUBT))[rules], kind="stable")]
@@ -199,8 +200,8 @@ def by_trust(table: RuleTable, rules: LongArray, worth: LongArray) -> LongArray:
 def _layers(table: RuleTable, worth: LongArray) -> tuple[Any, LongArray]:
     """The inputs of each rule in layers, `[K, N * layers]`, and the weight of a layer, `[layers]`.
 
-    An entry of some worth has its input in every layer up to it. So what a choice covers, weighed, is the sum over all inputs of the best
-    worth that a chosen rule has for it: choosing for truth is a maximum cover too.
+    An entry of worth `w` contains its input in layers 1 to `w`. So the weighted coverage of a choice is the sum over inputs of the best worth of a
+    chosen rule: choosing for truth is a maximum cover too.
     """
     from scipy.sparse import csr_array
 
@@ -217,7 +218,7 @@ def _layers(table: RuleTable, worth: LongArray) -> tuple[Any, LongArray]:
 
 def _greedy(table: RuleTable, layers: Any, weights: LongArray, rows: LongArray, num_rules: int,
             success: npt.NDArray[np.float64] | None = None, seen: BoolArray | None = None, slack: float = SLACK) -> Choice:  # fmt: skip
-    """Greedy choice among some rules for what their results are worth, on the inputs that are seen."""
+    """Greedy choice among some rules by the worth of their entries, on the seen inputs."""
     success = table.success[rows] if success is None else success
     values = np.tile(weights.astype(np.float64), table.num_inputs)
     if seen is not None:
@@ -228,7 +229,7 @@ def _greedy(table: RuleTable, layers: Any, weights: LongArray, rows: LongArray, 
 
 
 def _spelt_out(table: RuleTable, rows: LongArray, sets: Any, order: LongArray, num_rules: int) -> LongArray:
-    """Chosen rules, general ones replaced by specific ones where there is room for these; places among the allowed `rows`."""
+    """Chosen rules, general ones replaced by specific ones if there is room; positions among the allowed `rows`."""
     general, success = table.rules.general_row[rows], table.success[rows]
     left, room, result = np.ones(table.num_inputs, bool), num_rules - len(order), []
     for place in order.tolist():
@@ -251,7 +252,7 @@ def _spelt_out(table: RuleTable, rows: LongArray, sets: Any, order: LongArray, n
 
 
 def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: RuleFilter | None = None) -> RuleChoice:
-    """Choose rules greedily for inputs that a census counted."""
+    """Choose rules greedily on the inputs of a census."""
     wishes = wishes or RuleFilter()
     rows = np.flatnonzero(wishes.allowed(table, census) & _mostly_true(table, wishes))
     preference = _preference(table, rows, census.success[rows])
@@ -261,7 +262,7 @@ def choose_for_all(table: RuleTable, census: Census, num_rules: int, wishes: Rul
 
 
 def _mostly_true(table: RuleTable, wishes: RuleFilter) -> BoolArray:
-    """Rules whose results count on average on the inputs that were mined, `[K]`: a census knows no single estimates."""
+    """Rules whose results count on average on the mined inputs, `[K]`; a census has no estimates of single results."""
     if not (wishes.min_truth and table.has_jury):
         return np.ones(len(table), bool)
     return table.mean_truth >= wishes.min_truth
@@ -269,7 +270,7 @@ def _mostly_true(table: RuleTable, wishes: RuleFilter) -> BoolArray:
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """What rules chosen on four fifths of the inputs do for the others: means over five splits."""
+    """Coverage and success on unseen inputs of rules chosen on four fifths of them: means over five splits."""
 
     coverage: float  # share of the others that they turn
     seen_coverage: float  # share of the inputs they were chosen on
@@ -277,15 +278,15 @@ class HeldOut:
 
 
 Folds = npt.NDArray[np.int64] | np.random.Generator
-"""Which of five parts each input belongs to, `[N]`, or what draws it."""
+"""The fold of each input, one of five, `[N]`, or a generator that draws it."""
 
 
 def held_out(
     table: RuleTable, num_rules: int, wishes: RuleFilter | None, folds: Folds, *, slack: float = SLACK
 ) -> HeldOut | None:
-    """Choose on four fifths, measure on one fifth, five times; None for fewer than ten inputs. `folds` is the fifth of each input, or draws it.
+    """Choose on four fifths and measure on the other, five times; None for fewer than ten inputs. `folds` is the fold of each input, or a generator that draws it.
 
-    Rules that turn too few of the inputs seen are not chosen, and success is judged on those seen alone.
+    Least support and success are judged on the seen inputs only.
     """
     if table.num_inputs < 2 * NUM_SPLITS:
         return None
@@ -315,7 +316,7 @@ def held_out(
 
 
 def held_out_success(table: RuleTable, rules: Sequence[int], folds: Folds) -> list[tuple[float, float]]:
-    """For each rule the mean success on the seen and unseen parts of five splits, over the splits where it can be carried out."""
+    """Mean success of each rule on the seen and unseen parts of five splits, over the splits where it can be carried out."""
     folds = _folds(table, folds)
     result = []
     for rule in rules:

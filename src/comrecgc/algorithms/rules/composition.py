@@ -1,9 +1,8 @@
-"""Composite rules: two or three changes made together, found by what each does alone.
+"""Composite rules: two or three changes made together, predicted from the effect of each alone.
 
-How much a change raises the log-odds of accept is roughly added when several are made together. So for every pair of rules the inputs that
-they should turn are predicted from what each does alone, the most promising pairs are made at their best places and scored for real, those that
-turn the most at many places, and what is still open decides which are tried next. Rules of three changes are pairs that worked, or came close,
-with one more.
+The rises of the log-odds of accept by several changes roughly add up. So the inputs that each pair of rules should turn are predicted from the rises
+of both. The most promising pairs are made at their best sites and scored by the model, the best of them at many sites. Inputs not yet turned decide
+which pairs are tried next. Rules of three changes are pairs that worked, or came close, with one more change.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PAIRS = 4  # kinds of change from here on have two nodes and no anchor (`change
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChangeRows(Columns):
-    """Single changes made together, one or several a row, and what came of it."""
+    """Rows of one or several changes made together, and their scores."""
 
     key: KeyArray  # key of the rule at radius 0 that a row carries out, `[V]`
     input: IntArray  # place among the inputs, `[V]`
@@ -45,7 +44,7 @@ class ChangeRows(Columns):
         return cls(key=singles.rule[:, 0], input=singles.input, part=part, margin=singles.margin, goal=singles.goal)
 
     def keys(self, radius: int, singles: Changes, scorer: ChangeScorer) -> KeyArray:
-        """Key at a radius of the rule that each row carries out, `[V]`; at radius 2, of single changes, 0 where too much lies around."""
+        """Key at a radius of the rule that each row carries out, `[V]`; at radius 2 only for single changes, 0 where the surroundings are too large."""
         if radius == 0:
             return self.key
         exact = singles.rule[self.part, 1]
@@ -58,7 +57,7 @@ class ChangeRows(Columns):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parts:
-    """Rules as parts of larger ones: their best places in every input."""
+    """Rules as parts of composite ones: their best sites in every input."""
 
     made: ChangeRows  # what the places speak of
     row: LongArray  # rows of `made`, place after place, the best of an input first
@@ -97,7 +96,7 @@ def _mix(x: KeyArray) -> KeyArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Composition:
-    """How much a search for composite rules tries."""
+    """Budget of a search for composite rules."""
 
     num_parts: int = 400  # single rules that are combined
     # Pairs made at their best places in every round, where there are many single changes; up to three times as many
@@ -112,9 +111,9 @@ class Composition:
 
 
 class CompositeSearch:
-    """Makes single changes together, on some inputs.
+    """Search for composite rules on some inputs.
 
-    Graphs made of two changes have at most `most_nodes`, and as many again those of three; where there would be more, fewer places are tried.
+    Changed graphs of two changes have at most `most_nodes` nodes in all, and so have those of three; if there would be more, fewer sites are tried.
     """
 
     def __init__(
@@ -142,7 +141,7 @@ class CompositeSearch:
         self.sets = _sets(singles.rule[accepted, 0], singles.input[accepted])
 
     def search(self) -> tuple[list[ChangeRows], bool]:
-        """Rules of two changes, and of three, as far as they were worth a try, and whether there was time for all."""
+        """Promising rules of two and of three changes, and whether there was time for all."""
         if self.config.most_changes < 2 or not len(self.singles):
             return [], True
         single = self.parts(ChangeRows.of(self.singles), self.config.num_parts)
@@ -152,7 +151,7 @@ class CompositeSearch:
         return found, not self.out_of_time
 
     def carry_out(self, pairs: KeyArray, triples: KeyArray) -> list[ChangeRows]:
-        """Known rules of several changes, made at the places where a search would make them.
+        """Known rules of several changes, carried out at the sites that a search would try.
 
         `pairs` are single rules to be carried out together, `[P, 2]`, `triples` keys of pairs and a single rule beside each, `[T, 2]`.
         """
@@ -166,7 +165,7 @@ class CompositeSearch:
         return found
 
     def parts(self, made: ChangeRows, wanted: int | KeyArray) -> Parts:
-        """The rules of these keys, which increase, or as many as close most of the gaps to oracle, over all inputs."""
+        """Parts of the rules `wanted`: increasing keys, or the number of rules that close most of the gaps to acceptance over all inputs."""
         rise = (made.goal - self.base[made.input]).astype(np.float32)
         rows = np.flatnonzero(np.isfinite(rise))
         rise = rise[rows]
@@ -200,7 +199,7 @@ class CompositeSearch:
         return Parts(made=made, row=rows, height=rise, first=starts, num=nums, rise=rises, cost=costs, grown=growths)
 
     def combine(self, left: Parts, right: Parts) -> list[ChangeRows]:
-        """The most promising combinations, scored; round after round, by what is still open."""
+        """Score the most promising combinations, round after round, by the inputs still open."""
         done: list[ChangeRows] = []
         tried = np.zeros((len(left), len(right)), bool)
         same = left is right
@@ -234,14 +233,14 @@ class CompositeSearch:
         return done
 
     def _within(self, stage: str, round_: int) -> RunContext:
-        """Shows the work within a round as a part of the whole stage."""
+        """Progress of a round as a part of the whole stage."""
         show, rounds = self.context.show_progress, self.config.num_rounds
         return self.context.with_progress(
             lambda what, done, total, _: show(stage, round_, rounds, f"{what} {done}/{total}")
         )
 
     def _open_weight(self) -> npt.NDArray[np.float32]:
-        """Inputs that the best ten rules so far leave open count in full, the others a tenth."""
+        """Weight of each input: 1 if the best ten rules so far leave it open, else a tenth."""
         weight = np.ones(len(self.base), np.float32)
         if not self.sets:
             return weight
@@ -252,7 +251,7 @@ class CompositeSearch:
         return weight
 
     def make(self, left: Parts, right: Parts, pairs: LongArray, *, same: bool) -> ChangeRows:
-        """Make and score pairs of rules: at their best places, and at more where those are not accepted."""
+        """Make and score pairs of rules: at their best sites, and at further ones if those are not accepted."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
         tried = [
             self._made_at(left, right, pairs, turned, self.context, same=same, further=further)
@@ -263,7 +262,7 @@ class CompositeSearch:
     def _make_best(
         self, left: Parts, right: Parts, pairs: LongArray, weight: npt.NDArray[np.float32], context: RunContext, *, same: bool
     ) -> ChangeRows:  # fmt: skip
-        """What `make` makes of those pairs that turn the most at their best places."""
+        """`make` for the pairs that turn the most inputs at their best sites."""
         turned = np.zeros((len(pairs), len(self.base)), bool)
         made, pair = self._made_at(left, right, pairs, turned, context, same=same, further=False, permit=False)
         best = np.argsort(-(turned @ weight), kind="stable")[: self.num_kept]
@@ -280,7 +279,7 @@ class CompositeSearch:
         return _closest(ChangeRows.concatenate([made, more]))
 
     def _permitted(self, made: ChangeRows, pair: LongArray, turned: BoolArray, context: RunContext) -> ChangeRows:
-        """The rows that count, of those that the model was asked about alone; `turned` forgets the others."""
+        """The permitted rows among those that only the model has judged; the others are removed from `turned`."""
         if self.oracle.permission is None:
             return made
         likely = np.flatnonzero(made.margin > ACCEPTED)
@@ -304,7 +303,7 @@ class CompositeSearch:
         most_places: int = _PLACES,
         permit: bool = True,
     ) -> tuple[ChangeRows, LongArray]:
-        """Pairs of rules made at their best places, or further ones, where they have not turned an input; notes those that they turn now."""
+        """Make pairs of rules at their best or at further sites of inputs not yet turned, and record in `turned` those turned now."""
         least = self.need * np.float32(1 - (self.config.further_slack if further else self.config.slack))
         where = ~turned
         for k, (a, b) in enumerate(pairs.tolist()):
@@ -330,7 +329,7 @@ class CompositeSearch:
 
 
 def _closest(made: ChangeRows) -> ChangeRows:
-    """Rows that are accepted, and of the others the few of each rule and input that come closest."""
+    """The accepted rows, and the few others of each rule and input that come closest."""
     order = np.lexsort((np.arange(len(made.goal)), -made.goal, made.input, made.key))
     rank = ranks_of_alike(made.key[order], made.input[order])
     return made.take(np.sort(order[(rank < _CLOSEST) | (made.goal[order] > ACCEPTED)]))

@@ -1,4 +1,4 @@
-"""Changes made together: how many inputs two of them should turn, for every pair of rules, and how their places lie."""
+"""Kernels of composition: the inputs that every pair of rules should turn, the sites to try, and keys of composite rules."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def pair_worth(rise, cost, grown, other_rise, other_cost, other_grown, need, siz
 
 @numba.njit(cache=True, nogil=True)
 def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_rise, least, most, further, same):  # type: ignore[no-untyped-def]
-    """Places of two rules to be tried together: the pair, and a place of each, `[V]`.
+    """Sites of two rules to try together: the pair, and a site of each, `[V]`.
 
-    The best of one beside the best and the second best of the other; if `further`, instead of these the best few of one beside others of the other.
+    The best site of one with the best and second best of the other; with `further`, instead, the best few of one with others of the other.
     """
     # pairs: which rules, [P, 2]; where: in which inputs, [P, N]; first, num: where the places of a rule in an input begin, best first, and how many
     # there are, [A, N]; rise: what each place adds to the log-odds; other_…: the same of the other rules; least: what both must add, [N];
@@ -73,8 +73,8 @@ def place_pairs(pairs, where, first, num, rise, other_first, other_num, other_ri
 def exact_keys(labels, edges, bonds, w, changes, members):  # type: ignore[no-untyped-def]
     """Key of each row of changes with the exact surroundings of all its anchors, `[V]`, whatever their order.
 
-    Beside the rules at radius 1 it tells how the surroundings overlap: every node that is, or is beside, more than one anchor counts. Anchors that
-    look alike are told apart by what they share with others, in a second round.
+    Besides the rules at radius 1, the key holds how the surroundings overlap: every node that is, or is next to, more than one anchor counts. Anchors
+    that look alike are told apart in a second round, by the nodes they share with others.
     """
     # changes: made together, [V, m, 4]; members: keys of their rules at radius 1, [V, m].
     ck.load(w, labels, edges, bonds)

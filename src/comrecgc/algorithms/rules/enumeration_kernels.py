@@ -1,8 +1,7 @@
-"""Every change of a graph that its rung allows, with the identity of the rule that each belongs to, as flat arrays.
+"""Enumeration of every change of a graph that the rung allows, with the key of its rule, as flat arrays.
 
-A rule is known by a 64-bit key, made by integer arithmetic from the labels, edge labels and group names it speaks of, so it is the
-same in every process and whatever the order of the nodes. Radius 0 speaks of the nodes that change and their anchor, radius 1 of the
-exact surroundings of the anchor too.
+A rule is identified by a 64-bit key, computed by integer arithmetic from its labels, edge labels and group names, so it is the same in every process
+and for every order of the nodes. Radius 0 covers the nodes that change and their anchor, radius 1 also the exact surroundings of the anchor.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from comrecgc.scoring import change_kernels as ck
 
 
 MOST_NODES = 48
-"""Nodes of surroundings at most; where there are more, there is no rule at radius 2."""
+"""Most nodes of surroundings; with more there is no rule at radius 2."""
 
 _ROUNDS = 4
 _ANCHOR, _ROOT = 1, 2  # roles of nodes
@@ -27,7 +26,7 @@ _ANCHOR, _ROOT = 1, 2  # roles of nodes
 
 @inner
 def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
-    """Hash of what is within two steps of the anchors; 0 where there is too much."""
+    """Hash of the nodes within two steps of the anchors; 0 if there are too many."""
     # second: the other anchor of a pair, or the root of the group that hangs on the anchor `first`; -1 for neither.
     nodes, depth = np.empty(MOST_NODES, np.int64), np.empty(MOST_NODES, np.int64)
     colours, role = np.empty(MOST_NODES, np.uint64), np.zeros(MOST_NODES, np.int64)
@@ -74,7 +73,7 @@ def surroundings(rows, first, second, is_pair):  # type: ignore[no-untyped-def]
 
 @inner
 def _refined(colours, ends, bonds, size, count):  # type: ignore[no-untyped-def]
-    """Hash of a graph whose nodes have colours to begin with."""
+    """Hash of a graph with initial node colours."""
     sums = np.empty(MOST_NODES, np.uint64)
     for _ in range(_ROUNDS):
         for i in range(size):
@@ -93,7 +92,7 @@ def _refined(colours, ends, bonds, size, count):  # type: ignore[no-untyped-def]
 
 @inner
 def widened(key, around):  # type: ignore[no-untyped-def]
-    """Key at radius 2 of what has a key at radius 1; 0 where there is none."""
+    """Key at radius 2 of a rule with a key at radius 1; 0 if there is none."""
     return np.uint64(0) if around == 0 else chain(key ^ GOLDEN, around)
 
 
@@ -120,7 +119,7 @@ _AROUND, _SHARED = np.uint64(101), np.uint64(102)
 
 
 class Limits(NamedTuple):
-    """What changes are looked for."""
+    """Limits of the enumeration."""
 
     rung: int
     theta: float
@@ -177,7 +176,7 @@ def hanging_groups(labels, edges, bonds, node_ptr, edge_ptr, w):  # type: ignore
 
 @numba.njit(cache=True, nogil=True)
 def familiar_pairs(num_labels, num_edge_labels, known):  # type: ignore[no-untyped-def]
-    """Groups of a root and a leaf, each familiar beside some anchor: label of the root, bond, label of the leaf and its bond."""
+    """Groups of a root and a leaf, each familiar next to some anchor: label of the root, bond, label of the leaf and its bond."""
     found, count = np.empty((num_labels**2 * num_edge_labels**2, 4), np.int32), 0
     for root in range(num_labels):
         for leaf in range(num_labels):
@@ -223,7 +222,7 @@ def name_groups(table, edges, w):  # type: ignore[no-untyped-def]
 
 @inner
 def _is_later_twin(rows, anchor, leaf):  # type: ignore[no-untyped-def]
-    """Whether a leaf like this one hangs on the anchor before it, so that a change here does what it does there."""
+    """Whether an equal leaf hangs on the anchor before this one, so that a change here repeats one there."""
     if rows[leaf, ck.DEGREE] == 1:
         for k in range(ck.FIRST, ck.FIRST + 2 * rows[anchor, ck.DEGREE], 2):
             u = rows[anchor, k]
@@ -246,8 +245,7 @@ def _own_hydrogens(rows, v, without, hydrogens):  # type: ignore[no-untyped-def]
 
 @inner
 def _propose(w, limits, groups, hydrogens):  # type: ignore[no-untyped-def]
-    """Every change of the graph as loaded, whether it leaves the rung or not: `[·, 6]`, a change, its cost less that of hydrogens, and
-    the group or bond that it finds."""
+    """Every change of the loaded graph, on the rung or not: `[·, 6]`, a change, its cost without hydrogens, and the group or bond that it needs."""
     rows, n, follows = w.rows, w.lists[ck.COUNTS, ck.LOADED], hydrogens.label >= 0
     table = groups.table
     out, count = np.empty((1024, 6), np.int64), 0
@@ -324,7 +322,7 @@ def _put(out, count, kind, first, second, value, cost, found):  # type: ignore[n
 
 @inner
 def _found_key(rows, kind, first, second, found, lost, lost_second, radius, names):  # type: ignore[no-untyped-def]
-    """Key of what a change finds in the graph as loaded: `found` is its group or bond, `lost` the hydrogens it takes."""
+    """Key of the left-hand side of a change of the loaded graph: `found` is its group or bond, `lost` the hydrogens it takes."""
     if kind == ck.SWAP:
         kind = ck.DETACH
     one = chain(chain(np.uint64(kind + 1), rows[first, ck.LABEL]), lost)
@@ -353,7 +351,7 @@ def _found_key(rows, kind, first, second, found, lost, lost_second, radius, name
 
 @inner
 def _rule_key(rows, key, kind, first, second, value, lost, gained, lost_second, gained_second, names):  # type: ignore[no-untyped-def]
-    """Key of a rule: what it finds, then what it makes of it."""
+    """Key of a rule, from the keys of its left- and right-hand sides."""
     made = names[value] if kind in (ck.ATTACH, ck.SWAP, ck.TIE) else np.uint64(value + 1)
     key = chain(chain(key, np.uint64(kind)), made)
     if kind < ck.JOIN:
@@ -365,13 +363,13 @@ def _rule_key(rows, key, kind, first, second, value, lost, gained, lost_second, 
 
 @inner
 def _narrow_key(rows, kind, first, second, value, found, names):  # type: ignore[no-untyped-def]
-    """Key at radius 0 of the rule of a change that no hydrogens follow."""
+    """Key at radius 0 of the rule of a change without hydrogens that follow."""
     key = _found_key(rows, kind, first, second, found, 0, 0, 0, names)
     return _rule_key(rows, key, kind, first, second, value, 0, 0, 0, 0, names)
 
 
 class Wanted(NamedTuple):
-    """Rules whose changes alone are looked for, as `hash_table`s of their keys; none at all for every change."""
+    """Rules to which the enumeration is restricted, as `hash_table`s of their keys; empty tables mean every change."""
 
     narrow: Any  # at radius 0, of all wanted rules of any radius
     general: Any  # at radius 0
@@ -386,7 +384,7 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
     """The changes of one graph within θ and on the rung, of all rules or of wanted ones.
 
     Returns:
-        changes `[V, 4]`, what each costs and adds to the size of the graph `[V, 2]`, the keys of their rules at radius 0 and 1 `[V, 2]` and of what they find `[V, 2]`.
+        changes `[V, 4]`, cost and added size of each `[V, 2]`, the keys of their rules at radius 0 and 1 `[V, 2]` and of their left-hand sides `[V, 2]`.
     """
     ck.load(w, labels, edges, bonds)
     rows, table = w.rows, groups.table
@@ -446,9 +444,9 @@ def enumerate_changes(labels, edges, bonds, w, limits, groups, hydrogens, valenc
 
 @numba.njit(cache=True, nogil=True)
 def finds(labels, edges, bonds, w, limits, groups, hydrogens, wider):  # type: ignore[no-untyped-def]
-    """Keys of everything that a change can find in a graph, whatever it would make of it, in any order, some more than once.
+    """Keys of all left-hand sides that a change could have in a graph, in any order, possibly repeated.
 
-    At radius 2 only what refines one of the keys `wider` (radius 1, increasing).
+    At radius 2 only those that refine one of the keys `wider` (radius 1, increasing).
     """
     ck.load(w, labels, edges, bonds)
     rows, follows = w.rows, hydrogens.label >= 0

@@ -1,4 +1,4 @@
-"""Rules mined from a dataset, or read back from a run folder, and the exact count of those that are chosen."""
+"""Rules mined from a dataset or read back from a run folder, and the exact count of chosen rules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TIMED = 64  # inputs on which its speed is measured
 
 
 class PlaceCount(NamedTuple):
-    """How often a rule works where it can be carried out: a rule that works for a graph may do so at one place of many."""
+    """How often a rule works over all its sites: a rule that works for a graph may do so at one site of many."""
 
     inputs: int  # inputs that were looked at, a random sample of those within θ
     places: int  # their places
@@ -57,7 +57,7 @@ class PlaceCount(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MinedRules:
-    """What mining a dataset ends with: enough to choose rules again and again."""
+    """The result of mining a dataset, from which rules can be chosen again and again."""
 
     table: RuleTable  # the rules and the inputs each turns
     scorer: ChangeScorer  # carries out changes
@@ -81,7 +81,7 @@ class MinedRules:
         return [self.records[row] for row in rows]
 
     def without_empty(self) -> MinedRules:
-        """The same without rules that turn no input any more."""
+        """The same without rules that no longer turn any input."""
         rows = np.flatnonzero(self.table.num_accepted)
         if len(rows) == len(self.table):
             return self
@@ -94,7 +94,7 @@ class MinedRules:
         )  # fmt: skip
 
     def sites(self, row: int, inputs: Sequence[int]) -> list[Site]:
-        """Where a rule is carried out in inputs that it turns, in the order of its nodes: the very places of the table."""
+        """Sites of a rule in inputs that it turns, in the order of its nodes, as recorded in the table."""
         entries = np.array([self.table.entry(row, place) for place in inputs], np.int64)
         found = entry_sites(self.table, self.scorer, self.rules([row])[0].rule, entries)
         assert all(site is not None for site in found), "the entries of a counted rule carry out its pattern"
@@ -112,8 +112,8 @@ def mine_rules(
 ) -> MinedRules:
     """Mine every change of every reject, and combinations of the promising ones.
 
-    With a time budget, composite rules stop being tried when the search must end, and models that only a forward pass can score are asked about
-    as many single changes as there is time for. Inputs that there is no time for are left out: what was tried is a random sample of all.
+    With a time budget, composite rules are tried until the search must end, and models that need a forward pass score as many single changes as time
+    allows. Inputs without time are left out; the others are a random sample of all.
     """
     context = context.searching(len(rejects))
     oracle = oracle_of(task, rejects, classifier, plausibility)
@@ -149,7 +149,7 @@ def mine_rules(
 
 
 def _with_strays(table: RuleTable, scorer: ChangeScorer, permission: MolecularPermission) -> RuleTable:
-    """The same with the properties that rules lead out of the range of drugs: of those whose results are believed the most; others come after them."""
+    """The same with the number of properties that rules lead out of the range of drugs, for the rules with the most likely results; others rank after them."""
     believed = np.bincount(table.entries.rule, np.maximum(table.entries.truth - 50.0, 0), minlength=len(table))
     strays = np.full(len(table), len(PROPERTIES), np.int8)
     for row in np.argsort(-believed, kind="stable")[:_WEIGHED_RULES].tolist():
@@ -161,7 +161,7 @@ def _with_strays(table: RuleTable, scorer: ChangeScorer, permission: MolecularPe
 
 
 def most_changes_of(rules: Rules, singles: Changes, chemistry: MolecularChemistry | None) -> int:
-    """Changes made together at most: as many as were asked for, otherwise two, and one where that is enough for half of a table's molecules."""
+    """Most changes made together: the option, otherwise two, or one if that is enough for half of the molecules of a table."""
     if rules.max_changes is not None:
         return rules.max_changes
     turned = len(np.unique(singles.input[singles.accepted]))
@@ -169,7 +169,7 @@ def most_changes_of(rules: Rules, singles: Changes, chemistry: MolecularChemistr
 
 
 def most_nodes_of(oracle: Oracle, rejects: Rejects, deadline: float | None) -> float:
-    """Nodes of changed graphs that the model can be shown; with a deadline, as its speed allows. No limit for the package's own networks."""
+    """Total nodes of changed graphs that the model may score; with a deadline, as its speed allows. No limit for the package's own networks."""
     if not oracle.sees_graphs:
         return np.inf
     if deadline is None or not len(rejects):
@@ -183,9 +183,9 @@ def most_nodes_of(oracle: Oracle, rejects: Rejects, deadline: float | None) -> f
 
 
 def _exactly_applicable(mined: MinedRules, jobs: int) -> MinedRules:
-    """The same, with the inputs that every rule can be carried out on according to its pattern.
+    """The same, with applicability counted by matching the pattern of every rule.
 
-    Mining knows where each of its changes can be made. Together they may need more room, and nodes that a rule finds may be joined otherwise too.
+    Mining knows where each single change can be made. Several changes may need more room, and nodes matched by a rule may have further edges between them.
     """
     patterns = [record.rule for record in mined.rules()]
     held = PatternMatcher(mined.rejects.graphs).hold(patterns, mined.table.incidence().toarray(), jobs)
@@ -194,13 +194,13 @@ def _exactly_applicable(mined: MinedRules, jobs: int) -> MinedRules:
 
 
 def _typed_chemistry(ladder: Ladder) -> MolecularChemistry | None:
-    """The chemistry of molecules whose labels say charges and aromaticity, as those of a table do; None of other graphs."""
+    """The chemistry of molecules whose labels hold charges and aromaticity, as those of a table do; None for other graphs."""
     chemistry = ladder.chemistry
     return chemistry if isinstance(chemistry, MolecularChemistry) and chemistry.has_types else None
 
 
 def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: int) -> ChangeScorer:
-    """The scorer of changes of the inputs; where shown results may not gain an alert, groups that are one are not offered."""
+    """The scorer of changes of the inputs; if results may not gain an alert, groups with one are not offered."""
     rung = Rung.parse(task.changes)
     vocabulary = Vocabulary.of(rejects.dataset, rung=rung, theta=task.theta, ladder=ladder)
     permission = permission_of(task.algorithm, ladder, chosen=True)
@@ -213,7 +213,7 @@ def change_scorer_of(task: Task[Rules], rejects: Rejects, ladder: Ladder, jobs: 
 def oracle_of(
     task: Task[Rules], rejects: Rejects, classifier: Classifier, plausibility: Plausibility, *, chosen: bool = False
 ) -> Oracle:
-    """The models that decide whether a changed input is accepted; `chosen` where they are asked about chosen rules alone."""
+    """The models that decide whether a changed input is accepted; `chosen` says that they judge chosen rules only."""
     confirm = Rung.parse(task.changes) == Rung.CONFIRMED
     panel = () if plausibility.panel is None else tuple(member.classifier for member in plausibility.panel.members)
     if confirm and not panel:
@@ -229,17 +229,17 @@ def oracle_of(
 
 
 def _starts(jury: Jury | None, rejects: Rejects) -> npt.NDArray[np.float64] | None:
-    """Number of each input as it is, according to a jury of numbers."""
+    """The number that a jury of numbers predicts for each unchanged input."""
     if not isinstance(jury, NumberJury):
         return None
     return jury.numbers(GraphBatch.from_graphs(rejects.graphs), jury.folds[rejects.indices])
 
 
 def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> MolecularPermission | None:
-    """What besides the rung limits changes of molecules; None where nothing does.
+    """Conditions on changes of molecules besides the rung; None if there are none.
 
-    Kernels check valences. What is aromatic and charged is looked at where labels say so, and wishes wherever they are stated. Molecules of archives, of
-    which there are many changes, are looked at only where rules are chosen, for truth or to stay drug-like.
+    Kernels check valences. Aromaticity and charges are checked if labels hold them, and wishes if any are stated. Molecules of archives, which have
+    many changes, are checked only when rules are chosen, for truth or to stay drug-like.
     """
     chemistry, wishes = ladder.chemistry, rules.smarts()
     if not isinstance(chemistry, MolecularChemistry):
@@ -262,7 +262,7 @@ def permission_of(rules: Rules, ladder: Ladder, *, chosen: bool = False) -> Mole
 
 
 MOST_SITES = 50_000
-"""Sites of a rule in one input that are tried."""
+"""Most sites of a rule that are tried in one input."""
 
 _INPUTS_AT_ONCE = 128
 _FEW_PLACES, _FAR_MORE, _DECIDES = 8, 0.25, 3.3  # places at a position; more share that works there; standard errors
@@ -277,11 +277,11 @@ def count_rules_exactly(
     *,
     most_nodes: float = np.inf,
 ) -> MinedRules:
-    """The same table in which some rules are counted at all of their sites, as long as there is time.
+    """The table with some rules counted at all of their sites, as long as there is time.
 
-    An input that a rule turns at a site that mining did not try becomes an entry of the rule. Entries whose pattern differs from that of the rule go. Rules that
-    are exact already stay as they are, but for results that the oracle does not permit. Rules for which the model would be shown more than
-    `most_nodes` of changed graphs are not counted.
+    An input that a rule turns at a site that mining did not try becomes an entry. Entries with a pattern other than the rule's are removed. Rules
+    that are exact already lose only results that the oracle does not permit. Rules with more than `most_nodes` nodes of changed graphs are not
+    counted.
     """
     table, matcher = mined.table, PatternMatcher(mined.rejects.graphs)
     is_late = _looks_late(oracle)
@@ -318,7 +318,7 @@ def _count(
     most_nodes: float,
     context: RunContext,
 ) -> tuple[Entries, float, bool] | None:
-    """The entries of a rule, the nodes that the model was shown, and whether that is all; None if there are too many sites, or no time."""
+    """The entries of a rule, the nodes that the model scored, and whether the count is complete; None if there are too many sites, or no time."""
     table, row, scorer, quiet = mined.table, record.row, mined.scorer, context.with_progress(None)
     entries = table.entries_of(row)
     if record.rule.radius > (1 if record.rule.num_changes == 1 else 0):  # keys of less say all of the pattern
@@ -374,13 +374,13 @@ def _count(
 
 
 def _looks_late(oracle: Oracle) -> bool:
-    """Whether results are there that rdkit has not looked at: of archives, and those that pairs made likely."""
+    """Whether rdkit has yet to check some results: those of archives, and those that pairs made likely."""
     permission = oracle.permission
     return permission is not None and (not permission.chemistry.has_types or oracle.least_truth > 0)
 
 
 def count_places(mined: MinedRules, rows: Sequence[int], oracle: Oracle) -> MinedRules:
-    """The same with how often some rules work at their places; rules that were counted are not counted again."""
+    """The same with the success of some rules over all their sites; rules counted before are skipped."""
     matcher, scorer, counts = PatternMatcher(mined.rejects.graphs), mined.scorer, dict(mined.places)
     for record in mined.rules([row for row in rows if row not in counts]):
         holds = mined.table.can_be_carried_out(record.row)
@@ -400,7 +400,7 @@ def count_places(mined: MinedRules, rows: Sequence[int], oracle: Oracle) -> Mine
 def _deciding_position(
     mined: MinedRules, inputs: IntArray, atoms: IntArray, works: BoolArray
 ) -> tuple[str, int, float, float] | None:
-    """The position at which a rule of a table of molecules works far more often than elsewhere; see `PlaceCount`."""
+    """The ring position at which a rule for molecules of a table works far more often than elsewhere; see `PlaceCount`."""
     if _typed_chemistry(mined.scorer.vocabulary.ladder) is None or not has_rdkit():
         return None
     names, found, least = mined.rejects.dataset.label_names, None, _DECIDES
@@ -416,7 +416,7 @@ def _deciding_position(
 
 
 def _sizes_together(mined: MinedRules, rule: Rule) -> IntArray:
-    """Size of every input and of what a rule makes of it, added, `[N]`."""
+    """`|G| + |H|` of every input and its result under a rule, `[N]`."""
     return np.array([2 * graph.size + rule.size_change for graph in mined.scorer.inputs], np.int32)
 
 
@@ -424,9 +424,9 @@ def _best(
     mined: MinedRules, record: MinedRule, inputs: IntArray, changes: IntArray, margin: npt.NDArray[np.float64], goal: npt.NDArray[np.float64],
     oracle: Oracle, context: RunContext,
 ) -> list[tuple[int, IntArray, float]] | None:  # fmt: skip
-    """The best accepted and permitted changes of every input that carry out this very rule; None if there is no time to look at them.
+    """The best accepted and permitted changes of every input that carry out exactly this rule; None if there is no time to check them.
 
-    Hydrogens that follow may be more or fewer at other sites, which is another rule. Results are looked at in the order of their odds, until one is permitted.
+    A different number of hydrogens may follow at other sites, which is another rule. Results are checked in the order of their odds, until one is permitted.
     """
     accepted = np.flatnonzero(goal > ACCEPTED)
     order = accepted[np.lexsort((accepted, -goal[accepted], inputs[accepted]))]
@@ -455,7 +455,7 @@ def _best(
 def _turns_where_parts_touch(mined: MinedRules, rule: Rule, inputs: IntArray, sites: IntArray, oracle: Oracle) -> bool:
     """Whether a rule turns an input at a site where a closed node has more neighbours in the map than `before` says.
 
-    The pattern fits there, as where a chain fits a ring, but no changes of groups do the same; the table has no entry for it.
+    The pattern matches there, as a chain matches part of a ring, but no change of groups does the same, so the table has no entry for it.
     """
     closed = [node for node, is_closed in enumerate(rule.closed) if is_closed]
     degrees = [mined.scorer.inputs[place].degrees() for place in inputs.tolist()]

@@ -1,7 +1,7 @@
 """Mining: every change of every input within θ and on its rung, each scored once.
 
-A change is four numbers (`scoring.change_kernels`); several made together are a row of them. Inputs are worked on by threads, block after
-block; what is found does not depend on how many there are.
+A change is four numbers (`scoring.change_kernels`); a row holds several changes made together. Threads work on blocks of inputs; the result does not
+depend on their number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 ACCEPTED = 4e-5
 """Log-odds beyond which a result counts as accepted: p > 0.50001, so that rounding cannot undo it."""
 NOT_ASKED = -1
-"""Votes of a panel, or estimate of a jury, that was not asked."""
+"""Placeholder for votes of a panel, or the estimate of a jury, that was not asked."""
 NEVER = 100
 """Votes needed where no member of the panel rejects the input: none of them can confirm a change of it."""
 
@@ -38,14 +38,14 @@ _BUILT_NODES = 8_000  # nodes of changed graphs that are built at once
 
 
 def is_first(*sorted_keys: npt.NDArray[Any]) -> BoolArray:
-    """Which rows are the first of those that all keys have in common, `[V]`; such rows stand side by side."""
+    """Which rows are the first with their keys, `[V]`; rows with equal keys are adjacent."""
     new = np.ones(len(sorted_keys[0]), bool)
     new[1:] = np.any([key[1:] != key[:-1] for key in sorted_keys], axis=0)
     return new
 
 
 def ranks_of_alike(*sorted_keys: npt.NDArray[Any]) -> LongArray:
-    """Place of each row among those that all keys have in common, `[V]`."""
+    """Rank of each row among the rows with equal keys, `[V]`."""
     new, rows = is_first(*sorted_keys), np.arange(len(sorted_keys[0]))
     return np.asarray(rows - np.maximum.accumulate(np.where(new, rows, 0)))
 
@@ -69,7 +69,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Changes:
-    """Changes of inputs, one a row."""
+    """Changes of inputs, one per row."""
 
     input: IntArray  # place among the inputs, `[V]`, not decreasing
     change: IntArray  # the change, `[V, k, 4]`
@@ -92,7 +92,7 @@ class Changes:
         return np.asarray(self.goal > ACCEPTED)
 
     def of_inputs(self, places: LongArray) -> Changes:
-        """The changes of some inputs alone, by their places, increasing."""
+        """The changes of some inputs, given by increasing positions."""
         rows = np.flatnonzero(np.isin(self.input, places))
         names = ("change", "cost", "grown", "rule", "found", "margin", "goal")
         return Changes(
@@ -117,7 +117,7 @@ class ChangeScorer:
 
     @cached_property
     def holders(self) -> dict[int, npt.NDArray[np.uint8]]:
-        """Inputs that hold what a change finds, eight to a byte, by its key, as far as that was asked."""
+        """Inputs that match the left-hand side of a change, as packed bits, by its key; only for keys asked about."""
         return {}
 
     def changes(
@@ -130,11 +130,11 @@ class ChangeScorer:
         most_nodes: float = np.inf,
         permit: bool = True,
     ) -> Changes:
-        """Every single change of every input that stays within θ and on the rung, scored, or those of `wanted` rules alone.
+        """Score every single change of every input within θ and on the rung, or only those of `wanted` rules.
 
-        Of very many only those are kept that raise `base`, the log-odds of what counts of every input as it is, `[N]`. Where changed graphs would
-        have more than `most_nodes` together, every exact rule is tried at fewer places of an input. `permit`: rows that are not permitted
-        are told apart already.
+        If there are very many, only those are kept that raise `base`, the decisive log-odds of every unchanged input, `[N]`. If changed graphs would
+        have more than `most_nodes` nodes in all, every exact rule is tried at fewer sites of an input. `permit`: rows that are not permitted are
+        excluded already.
         """
 
         def enumerate_input(i: int, work: Any) -> tuple[Any, ...]:
@@ -174,9 +174,9 @@ class ChangeScorer:
         )
 
     def some_places(self, inputs: IntArray, rules: KeyArray | LongArray, most_nodes: float) -> LongArray | None:
-        """Rows whose inputs have at most so many nodes together, or None for all.
+        """Rows whose inputs have at most `most_nodes` nodes in all, or None for all rows.
 
-        The first few places of each rule in each input; if there are too many of the very first, those of the rules with the most inputs.
+        These are the first few sites of each rule in each input; if even the first ones are too many, those of the rules with the most inputs.
         """
         nodes = np.array([graph.num_nodes for graph in self.inputs])[inputs] if most_nodes < np.inf else np.zeros(1)
         if nodes.sum() <= most_nodes:
@@ -193,16 +193,16 @@ class ChangeScorer:
         return np.sort(firsts[np.cumsum(nodes[firsts]) <= most_nodes])
 
     def enumerated(self, input_: int) -> tuple[list[list[int]], KeyArray]:
-        """Every single change of an input, and four keys of each: its rule and what it finds, at radius 0 and 1."""
+        """Every single change of an input, and four keys of each: its rule and its left-hand side, at radius 0 and 1."""
         change, _, keys = enumeration_kernels.enumerate_changes(
             *self._arrays[input_], room_for([self.inputs[input_]]), *self.vocabulary.compiled, enumeration_kernels.EVERYTHING
         )  # fmt: skip
         return change.tolist(), keys
 
     def finds(self, wanted: KeyArray, wider: KeyArray) -> tuple[LongArray, IntArray]:
-        """Which inputs hold what a change could find: places in `wanted` and inputs, in pairs.
+        """Which inputs match which left-hand sides: pairs of a position in `wanted` and an input.
 
-        Both are keys, increasing; keys at radius 2 among the first refine those of `wider`, at radius 1.
+        `wanted` and `wider` are increasing keys; keys of `wanted` at radius 2 refine those of `wider`, at radius 1.
         """
 
         def find(i: int, work: Any) -> Any:
@@ -269,7 +269,7 @@ class ChangeScorer:
         return self._keys(enumeration_kernels.widened_keys, inputs, changes, keys)
 
     def _keys(self, kernel: Any, inputs: IntArray, changes: IntArray, known: KeyArray) -> KeyArray:
-        """What a kernel makes of the changes of each input and the keys that are known of them, `[V]`."""
+        """Keys that a kernel computes from the changes of each input and their known keys, `[V]`."""
         rows_of, keys = self._rows_of(inputs), np.zeros(len(inputs), np.uint64)
 
         def find(i: int, work: Any) -> None:
@@ -285,11 +285,11 @@ class ChangeScorer:
         return np.split(order, np.searchsorted(inputs[order], np.arange(1, len(self.inputs))))
 
     def changed(self, input_: int, changes: IntArray) -> tuple[GraphBatch, IntArray]:
-        """What rows of changes make of one input, and which of its nodes each of their nodes was (-1 for new ones)."""
+        """The graphs after each row of changes of one input, and the input node that each of their nodes was (-1 for new ones)."""
         return self._built(input_, changes, room_for([self.inputs[input_]]))
 
     def built(self, inputs: IntArray, changes: IntArray) -> tuple[GraphBatch, list[IntArray]]:
-        """The graphs after each row of changes, and which node each of their nodes was (-1 for new ones)."""
+        """The graphs after each row of changes, and the input node that each of their nodes was (-1 for new ones)."""
         work = room_for([self.inputs[i] for i in np.unique(inputs).tolist()])
         made = [self._built(i, row[None], work) for i, row in zip(inputs.tolist(), changes, strict=True)]
         return GraphBatch.concatenate([batch for batch, _ in made]), [origin for _, origin in made]
@@ -316,7 +316,7 @@ class ChangeScorer:
         return batch, origin
 
     def _ids(self, graph: Graph, changes: IntArray, batch: GraphBatch, origin: IntArray) -> IntArray:
-        """Ids of the nodes of changed graphs, as those of the rules that the changes carry out: where a group takes the place of another, nodes stay."""
+        """Ids of the nodes of changed graphs, as the rules of the changes assign them: some nodes stay when one group replaces another."""
         ids = np.where(origin < 0, graph.next_id + np.arange(len(origin)), origin).astype(np.int32)
         swaps = np.flatnonzero((changes[:, :, 0] == change_kernels.SWAP).any(axis=1))
         if len(swaps):
@@ -337,7 +337,7 @@ class ChangeScorer:
         room: Callable[[Any], Any] = lambda work: work,
         jobs: int | None = None,
     ) -> list[Any]:
-        """What `function(i, room)` returns for every input; threads take blocks of them, each with room to work in."""
+        """The results of `function(i, room)` for every input; threads take blocks of inputs, each with its own room to work in."""
         total = len(self.inputs)
         assert self.vocabulary.compiled  # made once, before there are threads
         assert self._arrays is not None
@@ -357,7 +357,7 @@ class ChangeScorer:
 
 
 class Judgement(NamedTuple):
-    """What models make of rows of changes."""
+    """The models' answers on rows of changes."""
 
     margin: FloatArray  # log-odds of accept, `[V]`; NaN where a row does not count
     goal: FloatArray  # log-odds of what counts, `[V]`
@@ -366,7 +366,7 @@ class Judgement(NamedTuple):
 
 @dataclass
 class Tally:
-    """How many changed graphs the explained model was asked about: oracle calls, as others name them."""
+    """Number of changed graphs that the explained model scored: the oracle calls of the literature."""
 
     graphs: int = 0
 
@@ -389,13 +389,13 @@ class Oracle:
 
     @property
     def sees_graphs(self) -> bool:
-        """Whether the explained model must be shown every changed graph; the package's own networks are recomputed where a change reaches."""
+        """Whether the explained model needs a forward pass of every changed graph; the package's own networks are recomputed where a change reaches."""
         model = self.classifier.model if isinstance(self.classifier, GoalClassifier) else self.classifier
         return compiled_network(model) is None
 
     @property
     def majority(self) -> int:
-        """Votes of the panel that decide."""
+        """Number of votes of the panel that decides."""
         return len(self.panel) // 2 + 1 if self.needed is None else self.needed
 
     def of_inputs(self, places: LongArray) -> Oracle:
@@ -404,7 +404,7 @@ class Oracle:
         return replace(self, folds=None if self.folds is None else self.folds[places], starts=starts, answers={})
 
     def log_odds(self, graphs: Sequence[Graph], base: FloatArray) -> FloatArray:
-        """Log-odds of what counts, of graphs as they are; `base` are those of accept."""
+        """The decisive log-odds of unchanged graphs; `base` are those of accept."""
         if not self.confirm:
             return base
         batch = GraphBatch.from_graphs(graphs)
@@ -414,9 +414,9 @@ class Oracle:
     def judge(
         self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED, *, permit: bool = True
     ) -> Judgement:  # fmt: skip
-        """Log-odds of accept, and of what counts, after each row of changes `[V, k, 4]` of the inputs beside them, `[V]`.
+        """Log-odds of accept, and the decisive log-odds, after each row of changes `[V, k, 4]` of the given inputs, `[V]`.
 
-        `permit`: rows that are not permitted are told apart already. Molecules are looked at one by one until the deadline.
+        With `permit`, rows that are not permitted are excluded already. Molecules are checked one by one until the deadline.
         """
         margin = scorer.margins(self.classifier, inputs, changes, context)
         self.tally.graphs += int(np.isfinite(margin).sum())
@@ -436,7 +436,7 @@ class Oracle:
     def permits(
         self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED
     ) -> tuple[BoolArray, IntArray]:
-        """As `MolecularPermission.allowed`; results that the jury does not expect are not looked at, since they do not count."""
+        """As `MolecularPermission.allowed`; results that the jury does not expect to come true do not count and are not checked."""
         assert self.permission is not None
         looked, mask = np.arange(len(inputs)), np.ones(len(inputs), bool)
         if self.least_truth:
@@ -445,7 +445,7 @@ class Oracle:
         return mask & ~np.isin(inputs, late), late
 
     def votes(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> npt.NDArray[np.int8]:
-        """How many of the panel reject an input and accept what a row of changes makes of it, `[V]`; `NOT_ASKED` where there is no panel."""
+        """Number of panel members that reject an input and accept its result under a row of changes, `[V]`; `NOT_ASKED` without a panel."""
         if not self.panel:
             return np.full(len(inputs), NOT_ASKED, np.int8)
         heard = self.heard(scorer.inputs)
@@ -456,14 +456,14 @@ class Oracle:
         return np.asarray(np.sum(said, axis=0), np.int8)
 
     def heard(self, graphs: Sequence[Graph]) -> BoolArray:
-        """Which members reject each input, `[members, N]`: the word of one that accepts an input as it is says nothing about its change."""
+        """Which members reject each input, `[members, N]`: a member that accepts the unchanged input says nothing about the change."""
         batch = GraphBatch.from_graphs(graphs)
         return np.array([member.accept_probability(batch) <= 0.5 for member in self.panel], bool).reshape(
             -1, len(batch)
         )
 
     def votes_needed(self, graphs: Sequence[Graph]) -> npt.NDArray[np.int8]:
-        """Votes that confirm a change of each input: most of the members that are heard, or as many as were asked for, `[N]`; 0 without a panel."""
+        """Votes that confirm a change of each input: most of the members that reject it, or the number of the option, `[N]`; 0 without a panel."""
         if not self.panel:
             return np.zeros(len(graphs), np.int8)
         heard = self.heard(graphs).sum(axis=0)
@@ -473,7 +473,7 @@ class Oracle:
     def truth(
         self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED
     ) -> npt.NDArray[np.int8]:
-        """How likely what each row of changes makes truly is of the class accept, according to the jury, in percent, `[V]`; `NOT_ASKED` without one."""
+        """The jury's probability that each changed graph truly belongs to the class accept, in percent, `[V]`; `NOT_ASKED` without a jury."""
         if self.jury is None or self.folds is None or not len(inputs):
             return np.full(len(inputs), NOT_ASKED, np.int8)
         rows, place = np.unique(np.c_[inputs, changes.reshape(len(inputs), -1)], axis=0, return_inverse=True)
@@ -500,7 +500,7 @@ class Oracle:
 
 
 def _blocks(bounds: LongArray, most: int) -> Iterator[tuple[int, int]]:
-    """Runs of inputs with about so many rows."""
+    """Runs of consecutive inputs with at most `most` rows each, at least one input."""
     first = 0
     while first < len(bounds) - 1:
         last = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, side="right")) - 1)

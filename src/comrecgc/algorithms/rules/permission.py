@@ -1,5 +1,5 @@
-"""Which changed molecules count: those that rdkit accepts as their labels say, that gain no charge and no structural alert, and that
-keep to a chemist's wishes. What becomes of a molecule that rdkit does not accept itself, as archives have some, counts whatever it is.
+"""Which changed molecules count: those that rdkit accepts with their labels, that gain no charge and no structural alert, and that keep to a
+chemist's wishes. Results of a molecule that rdkit does not accept before the change always count; archives have some.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 
 MOST_PLACES = 256
-"""Places of a rule in one molecule that wishes are looked at."""
+"""Most sites of a rule in one molecule that are checked against wishes."""
 _SINGLE = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MolecularPermission:
-    """Looks at changed molecules one by one, but for those whose kind of change leaves no doubt.
+    """Checks changed molecules one by one, except for kinds of change that are certainly fine.
 
     Groups that hang on a single bond, carry no charge and are no alert leave valences, which are checked before, and aromaticity as they are. Beside
     heteroatoms they may still be one: a hydroxy on the carbon of an ether is a hemiacetal.
@@ -67,9 +67,9 @@ class MolecularPermission:
     def allowed(
         self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray, context: RunContext = UNLIMITED
     ) -> tuple[BoolArray, IntArray]:
-        """Which rows of changes `[V, k, 4]` count, whatever the model makes of them, `[V]`, and the inputs that there was no time for.
+        """Which rows of changes `[V, k, 4]` count, whatever the model answers, `[V]`, and the inputs that there was no time for.
 
-        Inputs are looked at in a random order, so that those looked at by the deadline are a fair sample of all. Rows of the others do not count.
+        Inputs are checked in random order, so that those checked by the deadline are a fair sample. Rows of the others do not count.
         """
         mask = np.ones(len(inputs), bool)
         order = np.argsort(inputs, kind="stable")
@@ -98,7 +98,7 @@ class MolecularPermission:
         return mask, np.zeros(0, np.int32)
 
     def permits(self, graph: Graph, batch: GraphBatch, origin: IntArray) -> BoolArray:
-        """Which molecules made of one count; `origin` says which of its atoms each of theirs was, -1 for new ones."""
+        """Which results of one molecule count; `origin` is the original atom of each atom, -1 for new ones."""
         names = self.chemistry.label_names
         changed = ChangedGraphs(
             before=GraphBatch.from_graphs([graph]),
@@ -122,7 +122,7 @@ class MolecularPermission:
         return mask
 
     def strays(self, scorer: ChangeScorer, inputs: IntArray, changes: IntArray) -> list[int]:
-        """How many properties of each changed molecule leave the range of drugs (`num_strays`); 0 where rdkit reads it not."""
+        """How many properties of each changed molecule leave the range of drugs (`num_strays`); 0 if rdkit cannot read it."""
         found, names = [], self.chemistry.label_names
         for place, change in zip(inputs.tolist(), changes, strict=True):
             batch, _ = scorer.changed(place, change[None])
@@ -131,12 +131,12 @@ class MolecularPermission:
         return found
 
     def permits_results(self, graph: Graph, results: Sequence[Graph]) -> BoolArray:
-        """Which molecules, kept atoms of which have the ids of those before, keep to the wishes."""
+        """Which results, whose kept atoms have their former ids, keep to the wishes."""
         names = self.chemistry.label_names
         return np.array([not self.wishes or self.wishes.allows(graph, result, names) for result in results], bool)
 
     def _unusual(self, groups: Sequence[Group]) -> BoolArray:
-        """Groups that hang on another bond than a single one, are charged, or are an alert on an aliphatic or aromatic carbon, `[2, G + 1]`.
+        """Groups that do not hang on a single bond, are charged, or are an alert on an aliphatic or aromatic carbon, `[2, G + 1]`.
 
         The first row is about aliphatic anchors, the second about aromatic ones; the last column is for no group.
         """
@@ -150,7 +150,7 @@ class MolecularPermission:
         return facts
 
     def _can_be_made(self, graph: Graph, changes: IntArray, groups: Sequence[Group]) -> BoolArray:
-        """Rows of changes that a chemist makes as such, `[V]`.
+        """Rows of changes that can be made by synthesis, `[V]`.
 
         A group that is swapped leaves the bond it hangs on to the other. A carbon with several halogens loses them together. To an aliphatic carbon only
         single atoms are attached: larger groups ask for another way to the molecule.
@@ -179,7 +179,7 @@ class MolecularPermission:
         return mask
 
     def _in_doubt(self, graph: Graph, changes: IntArray, unusual: BoolArray, hetero: BoolArray) -> BoolArray:
-        """Rows to look at, `[V]`; groups that are unusual, or begin with a heteroatom, are known."""
+        """Rows to check, `[V]`: those of groups that are unusual or begin with a heteroatom."""
         changing = change_kernels
         if self.chemistry.charges[graph.labels].any():
             return np.ones(len(changes), bool)

@@ -1,8 +1,8 @@
-"""More graphs than can be mined: a sample of them is studied as usual, and the rules it gives are counted on all, block after block.
+"""Datasets too large to mine: a sample is mined as usual, and its rules are counted on all graphs, block after block.
 
-Mining looks at every change of every input. A census looks only for the rules of a table, so it is a map over inputs: blocks of them
-may be counted anywhere and in any order. On the inputs that a table was mined from it finds what the table says. A block is also what an interrupted
-run keeps: its result is a file, written whole or not at all, and does not depend on where it was made.
+Mining tries every change of every input. A census tries only the rules of a table, so it is a map over inputs: blocks can be counted anywhere and in
+any order. On the inputs of the table it agrees with the table. A block is also the unit that an interrupted run keeps: its result is a file, written
+whole or not at all, the same wherever it was made.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _keys_of(inputs: IntArray, changes: IntArray, scorer: ChangeScorer) -> Keys:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Census:
-    """What a census says of some inputs."""
+    """A census of some inputs."""
 
     turned: npt.NDArray[np.uint8]  # inputs that each rule turns, `[K, …]`, eight to a byte; spare bits are 0
     num_applicable: LongArray  # how many each rule can be carried out on according to its pattern, `[K]`
@@ -106,7 +106,7 @@ class Census:
 
     @staticmethod
     def joined(parts: Sequence[Census]) -> Census:
-        """Of all inputs, part after part; every part begins a byte of its own."""
+        """The census of all inputs, part after part; every part begins at a new byte."""
         return Census(
             turned=np.concatenate([part.turned for part in parts], axis=1),
             num_applicable=np.sum([part.num_applicable for part in parts], axis=0),
@@ -120,7 +120,7 @@ class Census:
 
     @property
     def success(self) -> npt.NDArray[np.float64]:
-        """Share of the inputs that hold what a rule finds that it turns, `[K]`."""
+        """Share of the inputs that match a rule that it turns, `[K]`."""
         return self.num_accepted / np.maximum(self.num_applicable, 1)
 
 
@@ -148,7 +148,7 @@ def count_rules(
 def _accepted_keys(
     singles: Changes, composites: Sequence[ChangeRows], scorer: ChangeScorer, index: RuleIndex
 ) -> Iterator[tuple[Keys, IntArray]]:
-    """Rules of every radius that are accepted somewhere, and the inputs where that is: keys and inputs, in pairs."""
+    """Rules of every radius that are accepted somewhere, with the inputs: pairs of a key and an input."""
     for made in (ChangeRows.of(singles), *composites):
         rows = made.take(np.flatnonzero(made.goal > ACCEPTED))
         exact = rows.keys(1, singles, scorer)
@@ -169,7 +169,7 @@ BLOCK_FILES = "census-*.npz"
 """Files of the blocks of an unfinished census."""
 
 BLOCK = 2000
-"""Graphs of a block: some seconds of work."""
+"""Graphs per block, which take some seconds."""
 
 STAGE = "blocks of graphs"
 """The name of the stage in which rules are carried out on all graphs."""
@@ -181,7 +181,7 @@ _KINDS = {"turned": "u2", "num_applicable": "i1"}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullDataset:
-    """All graphs, where only a sample of them is studied."""
+    """All graphs of a dataset of which only a sample is mined."""
 
     dataset: GraphDataset  # the graphs
     studied: LongArray  # indices of those in the sample, `[n]`, increasing

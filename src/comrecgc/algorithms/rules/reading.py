@@ -1,4 +1,4 @@
-"""From changes of one graph to the rule they carry out: what was found there, what was made of it, and where."""
+"""From changes of one graph to the rule they carry out, and its site."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MinedRule:
 
 
 def read_rules(table: RuleTable, scorer: ChangeScorer, rows: Sequence[int]) -> list[MinedRule]:
-    """Rules of a table, each read off the first input that it turns."""
+    """Rules of a table, each read from the first input that it turns."""
     found = []
     for row, (rule, site) in zip(rows, read_entries(table, scorer, table.ptr[np.asarray(rows, int)]), strict=True):
         change = table.entries.change[table.ptr[row]].astype(np.int32)
@@ -68,7 +68,7 @@ def read_rules(table: RuleTable, scorer: ChangeScorer, rows: Sequence[int]) -> l
 
 
 def read_entries(table: RuleTable, scorer: ChangeScorer, entries: npt.NDArray[np.int64]) -> list[tuple[Rule, Site]]:
-    """The rule that each entry of a table carries out, as its own place shows it, and that place."""
+    """The rule that each entry of a table carries out, read from its own site, and that site."""
     batch, origins = scorer.built(table.entries.input[entries], table.entries.change[entries].astype(np.int32))
     return [
         read_rule(
@@ -82,13 +82,13 @@ def read_entries(table: RuleTable, scorer: ChangeScorer, entries: npt.NDArray[np
 def entry_sites(
     table: RuleTable, scorer: ChangeScorer, rule: Rule, entries: npt.NDArray[np.int64]
 ) -> list[Site | None]:
-    """Where entries of a table carry a rule out, in the order of its nodes; None where the pattern there is another."""
+    """Sites of entries of a table, in the order of the rule's nodes; None if the pattern at the site differs from the rule's."""
     orders = [(rule_isomorphism(rule, read), site) for read, site in read_entries(table, scorer, entries)]
     return [None if order is None else tuple(site[node] for node in order) for order, site in orders]
 
 
 def is_change_of(rule: Rule, table: RuleTable, scorer: ChangeScorer, place: int, change: IntArray) -> bool:
-    """Whether changes of the input at a place carry a rule out."""
+    """Whether changes of one input carry a rule out."""
     batch, origin = scorer.changed(place, change[None])
     read, _ = read_rule(scorer.inputs[place], batch[0], origin.tolist(), change, table.groups, rule.radius)
     return rule_isomorphism(rule, read) is not None
@@ -97,10 +97,10 @@ def is_change_of(rule: Rule, table: RuleTable, scorer: ChangeScorer, place: int,
 def read_rule(
     graph: Graph, changed: Graph, origin: Sequence[int], change: Any, groups: Sequence[Group], radius: int
 ) -> tuple[Rule, Site]:
-    """The rule behind changes `[m, 4]` of a graph, and the place where it was carried out.
+    """The rule behind changes `[m, 4]` of a graph, and its site.
 
     `changed` is the graph after, its new nodes last, group after group; `origin` the node of `graph` that each of its nodes was, -1 for new ones. The
-    rule speaks of what changes and its anchors; at radius 1 of the exact surroundings of the anchors too, at radius 2 of those of their neighbours.
+    rule covers what changes and its anchors; at radius 1 also the exact surroundings of the anchors, at radius 2 those of their neighbours.
     """
     rows = [row for row in np.asarray(change).tolist() if row[0] >= 0]
     old_bonds, new_bonds = _bonds(graph), _bonds(changed)
@@ -291,7 +291,7 @@ class PatternMatcher:
     def sites(self, rule: Rule, asked: BoolArray, most: int) -> tuple[IntArray, IntArray]:
         """Every site of a rule in some graphs: the graph of each, `[S]`, increasing, and its nodes in the order of `rule.before`, `[S, size]`.
 
-        Of sites that differ only by nodes that may change places, one is given.
+        Of sites that differ only by interchangeable nodes, one is given.
         """
         graphs, placed = matching_kernels.all_sites(_patterns([rule]), self._hosts, 0, asked, most)
         sites = np.empty_like(placed)
@@ -307,7 +307,7 @@ def _label_counts(batch: GraphBatch) -> npt.NDArray[np.int64]:
 
 
 def _patterns(rules: Sequence[Rule]) -> matching_kernels.Patterns:
-    """What rules find, as the kernel takes it."""
+    """The left-hand sides of rules, as the kernel takes them."""
     ptr, label, degree, closed, twin = [0], list[int](), list[int](), list[bool](), list[int]()
     ties_ptr, ties, apart_ptr, apart = [0], list[tuple[int, int]](), [0], list[int]()
     for rule in rules:

@@ -1,6 +1,6 @@
 """The table of rules and inputs: where each rule can be carried out, where that is accepted, and how.
 
-Everything else follows from it: the choice of rules, their statistics, a choice under other wishes, the page to play with.
+Everything else follows from it: the choice of rules, their statistics, another choice, the interactive page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_CHANGES = 3
-"""Changes of a rule at most."""
+"""Most changes of a rule."""
 
 _ONE, _SPREAD = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)  # tell the same change of different inputs apart
 _NEEDS_CONTEXT = (change_kernels.RELABEL, change_kernels.JOIN, change_kernels.CUT, change_kernels.REBOND)
@@ -36,16 +36,16 @@ WIDE = 2
 _SELDOM_FAILS = (0.9, 0.5)  # success from which rules are kept for it,
 _FOR_SUCCESS = 1 / 6  # each in this share of the table
 MOST_EXPECTED = 400
-"""Rules that a table for numbers keeps of those: the ones whose results are expected to come true the most."""
+"""Number of these that a table for numbers keeps: the ones with the most likely results."""
 SHOWN_TRUTH = 50
-"""Percent that the jury must give a result in numbers for rdkit to look at it; the others are not shown."""
+"""Least estimate of the jury, in percent, for rdkit to check a result in numbers; others are not shown."""
 _SPARE = 80  # more that are looked at
 _ALIKE = 2  # results of a change in the same surroundings that are looked at; all others are taken to be like them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleColumns(Columns):
-    """What is known of each rule of a table."""
+    """Columns of a table, a row per rule."""
 
     key: KeyArray  # what the rule is known by, `[K]`, increasing
     general: KeyArray  # the rule of the same changes at radius 0, `[K]`, in the table or not
@@ -85,7 +85,7 @@ class RuleColumns(Columns):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Entries(Columns):
-    """What rules do to the inputs that they turn, rule after rule."""
+    """Entries of a table, one per rule and input that it turns, rule after rule."""
 
     rule: LongArray  # row of the rule, `[E]`, not decreasing
     input: IntArray  # an input where it is accepted within θ, on the rung, `[E]`, increasing within a rule
@@ -101,7 +101,7 @@ class Entries(Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class MiningCounts:
-    """How much was looked at, and what a table leaves out."""
+    """Counts of mining: how much was tried, and how much the table leaves out."""
 
     num_left_out: int = 0  # rules that turn so few inputs that they were left out
     most_left_out: int = 0  # inputs that any of those turns at most
@@ -163,7 +163,7 @@ class RuleTable:
         return np.where(brings, self.entries.change[self.ptr[:-1], :, 3], -1).astype(np.int16)
 
     def can_be_carried_out(self, rule: int) -> BoolArray:
-        """Inputs that hold what a rule finds, `[N]`."""
+        """Inputs that a rule can be carried out on, `[N]`."""
         return np.unpackbits(self.rules.applicable[rule], count=self.num_inputs).astype(bool)
 
     @cached_property
@@ -191,7 +191,7 @@ class RuleTable:
         return np.arange(self.ptr[rule], self.ptr[rule + 1])
 
     def of_rules(self, rows: LongArray) -> RuleTable:
-        """The table of some rules alone, by their rows, increasing."""
+        """The table of some rules only, by increasing rows."""
         entries = self.entries.take(np.flatnonzero(np.isin(self.entries.rule, rows)))
         return replace(
             self, rules=self.rules.take(rows), entries=replace(entries, rule=np.searchsorted(rows, entries.rule))
@@ -209,7 +209,7 @@ class RuleTable:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tabulation:
-    """How what was mined becomes a table, which keeps rules that turn at least two inputs."""
+    """Builds a table from mined changes; rules that turn at least two inputs are kept."""
 
     scorer: ChangeScorer  # what they were mined with
     oracle: Oracle  # the models that decided; the panel and the jury are asked about what is kept
@@ -222,10 +222,10 @@ class Tabulation:
     context: RunContext = UNLIMITED
 
     def table(self, singles: Changes, composites: Sequence[ChangeRows], base: npt.NDArray[np.float64]) -> RuleTable:
-        """The table of what was mined, `base` being the log-odds of accept of every input as it is.
+        """The table of mined changes; `base` is the log-odds of accept of every unchanged input.
 
-        Of several places where a rule turns an input, that of highest probability is kept; where the panel's consent counts, that which most of
-        it accept most firmly.
+        Of several sites where a rule turns an input, the one of highest probability is kept; if the panel's votes count, the one with most votes,
+        then the highest probability.
         """
         rows = self._accepted(singles, composites, best=True)
         key, start, accepted, kept, applicable = self._usual_rules(rows, singles, self._expectation(singles))
@@ -273,7 +273,7 @@ class Tabulation:
     def permitted(
         self, singles: Changes, composites: Sequence[ChangeRows]
     ) -> tuple[Changes, list[ChangeRows], IntArray]:
-        """What was mined, of which the rows that the table keeps are permitted, and the inputs that there was no time for.
+        """The mined changes after permission is checked for the rows that the table keeps, and the inputs that there was no time for.
 
         Results are looked at one by one, which takes long. So only the best place of a rule in an input is, all others where that is refused, and
         only of rules that the table would keep; what takes the place of rules that lose too many is looked at in the next round. The table is the same as if
@@ -353,7 +353,7 @@ class Tabulation:
         return key, start, accepted, common[worth], applicable[worth]
 
     def _expectation(self, singles: Changes) -> Callable[[RuleRows], npt.NDArray[np.float64]] | None:
-        """What is expected of rows, each asked of the jury once; None where rules are not kept by that."""
+        """The jury's estimates of rows, asked once each; None if they do not decide which rules are kept."""
         if not self.oracle.least_truth:
             return None
         known: dict[int, float] = {}
@@ -407,7 +407,7 @@ def _first_of_alike(keys: KeyArray) -> tuple[BoolArray, LongArray]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleRows(ChangeRows):
-    """Accepted changes as entries of rules; the key is that of the rule at its own radius."""
+    """Accepted changes as entries of rules; the key is the rule's, at its own radius."""
 
     general: KeyArray  # key of the rule of the same changes at radius 0, `[V]`
     radius: npt.NDArray[np.int8]  # radius of the rule, `[V]`
@@ -419,7 +419,7 @@ class RuleRows(ChangeRows):
 
     @property
     def first(self) -> BoolArray:
-        """Which rows, in their order, are the best of a rule and an input, `[V]`."""
+        """Which rows, sorted by `ordered`, are the best of a rule and an input, `[V]`."""
         return is_first(self.key, self.input)
 
     def best(self) -> RuleRows:
@@ -441,7 +441,7 @@ def _changes(rows: ChangeRows, singles: Changes) -> IntArray:
 def _say_enough(
     inputs: IntArray, changes: IntArray, radius: int, scorer: ChangeScorer, definite: BoolArray
 ) -> BoolArray:
-    """Rows all of whose changes say where they are made, `[V]`.
+    """Rows all of whose changes are specific about their sites, `[V]`.
 
     At radius 0 these exchange groups on nodes of definite labels. At radius 1 all do but those that attach a group to a leaf, as it may hang on
     anything: they give one group the place of another, on a node of which nothing is said.
@@ -471,7 +471,7 @@ def _kept(key: KeyArray, accepted: LongArray, success: npt.NDArray[np.float64], 
 
 
 def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer) -> npt.NDArray[np.uint8]:
-    """Inputs that hold what each rule finds, packed; for composite rules, what each of its changes finds."""
+    """Inputs that each rule can be carried out on, packed; of composite rules, those that match each single change."""
     found = singles.found[rules.part, np.minimum(rules.radius, 1)[:, None]]
     found[rules.part < 0] = 0
     wide = np.flatnonzero(rules.radius == WIDE)
@@ -482,7 +482,7 @@ def _applicable(rules: RuleRows, singles: Changes, scorer: ChangeScorer) -> npt.
 
 
 def inputs_with_all(found: KeyArray, wider: KeyArray, scorer: ChangeScorer) -> npt.NDArray[np.uint8]:
-    """Inputs that hold all of up to three things, by the keys of what changes find, `[K, 3]`, 0 where there are fewer; `[K, N]`, packed.
+    """Inputs that match all of up to three left-hand sides, given by keys `[K, 3]`, 0 for none; `[K, N]`, packed.
 
     `wider` are keys at radius 1, increasing, that keys at radius 2 among them refine.
     """
@@ -501,7 +501,7 @@ def inputs_with_all(found: KeyArray, wider: KeyArray, scorer: ChangeScorer) -> n
 
 
 def pack_bits(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """A table of bits, eight columns to a byte, in which the given places are set."""
+    """A table of bits, eight columns to a byte, with the given positions set."""
     bits = np.zeros((shape[0], -(-shape[1] // 8)), np.uint8)
     np.bitwise_or.at(bits, (rows, columns // 8), (128 >> (columns % 8)).astype(np.uint8))
     return bits
@@ -529,7 +529,7 @@ def _labels_gained(inputs: IntArray, changes: IntArray, scorer: ChangeScorer) ->
 def _random_success(
     singles: Changes, kinds: IntArray, applicable: npt.NDArray[np.uint8], num_inputs: int
 ) -> npt.NDArray[np.float32]:
-    """What share of changes of the same kind are accepted, on average over the inputs a rule can be carried out on."""
+    """Share of random changes of the same kind that are accepted, averaged over the inputs a rule can be carried out on."""
     result = np.full(len(kinds), np.nan, np.float32)
     kind = singles.change[:, 0, 0]
     for which in np.unique(kind).tolist():

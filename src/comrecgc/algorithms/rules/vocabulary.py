@@ -18,7 +18,7 @@ from comrecgc.molecules import Bonding, are_types, bonding_of, ladder_of
 from comrecgc.scoring import change_kernels
 
 MAX_NODES = 8
-"""Nodes of a group at most."""
+"""Most nodes of a group."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Group:
 def merged_nodes(
     where: NeighbourIndex, rows: Sequence[Sequence[int]], groups: Sequence[Group], first_new: int
 ) -> dict[int, int]:
-    """Nodes of a group that stay in place when another takes it: nodes before, by those after, of which `first_new` is the first new one."""
+    """Nodes of a group that stay when another replaces it: nodes before, by nodes after, of which `first_new` is the first new one."""
     merged: dict[int, int] = {}
     start = first_new
     for kind, anchor, root, value in rows:
@@ -89,7 +89,7 @@ def merged_nodes(
 def common_nodes(old: Group, new: Group) -> tuple[tuple[int, int], ...]:
     """Pairs (node of `old`, node of `new`) that stay in place when one group becomes the other, root with root.
 
-    The trees below the roots are laid on each other so that the fewest elements change; for trees that is the least cost.
+    The spanning trees are aligned so that the fewest elements change; for trees that is the least cost.
     """
     memo: dict[tuple[int, int], tuple[int, tuple[tuple[int, int], ...]]] = {}
 
@@ -125,7 +125,7 @@ def common_nodes(old: Group, new: Group) -> tuple[tuple[int, int], ...]:
 
 
 def swap_cost(old: Group, new: Group) -> int:
-    """Elements that change when `new` takes the place of `old`, the nodes of `common_nodes` staying."""
+    """Elements that change when `new` replaces `old` and the nodes of `common_nodes` stay."""
     kept = dict(common_nodes(old, new))
     cost = int(old.bond != new.bond) + sum(old.labels[i] != new.labels[j] for i, j in kept.items())
     cost += len(old.labels) + len(new.labels) - 2 * len(kept)
@@ -145,7 +145,7 @@ def _bond(group: Group, i: int, j: int) -> int:
 
 @cache
 def _injections(count: int, room: int) -> list[tuple[Any, ...]]:
-    """Every way to give `count` children different places among `room`, or none where there are too few."""
+    """Every injection of `count` children into `room` places; none if there are too few places."""
     places: list[int | None] = [*range(room), *([None] * max(count - room, 0))]
     if count > 4 or room > 4:  # seven neighbours of one node: in the order they stand
         return [tuple(places[:count])]
@@ -172,7 +172,7 @@ def find_groups(batch: GraphBatch, min_graphs: int) -> tuple[list[Group], KeyArr
 
 
 def familiar_pairs(num_labels: int, num_edge_labels: int, known: KeyArray) -> list[Group]:
-    """Groups of two nodes that the data need not hold as a whole: each node would be familiar beside some anchor."""
+    """Groups of two nodes that need not occur in the data as a whole: each node would be familiar next to some anchor."""
     found = enumeration_kernels.familiar_pairs(num_labels, num_edge_labels, known)
     return [Group((root, leaf), ((0, 1),), (inner,), bond) for root, bond, leaf, inner in found.tolist()]
 
@@ -266,10 +266,10 @@ class _Trees:
 
 
 OFFERED = (64, 128)
-"""Groups that are offered to be attached, at least and at most: the most common ones. Any group of the data can be detached."""
+"""Least and most groups that are offered for attachment, the most common ones. Any group of the data can be detached."""
 
 MOST_ATTACHED = 9_000_000
-"""Groups times nodes of the data that they can be attached to, from which on fewer than the most are offered."""
+"""Limit on groups times nodes they can be attached to; beyond it fewer groups are offered."""
 
 USUAL_SHARE = 0.01
 """Share of the molecules of a table that must have an atom type or a group for it to be offered as a change."""
@@ -277,7 +277,7 @@ USUAL_SHARE = 0.01
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vocabulary:
-    """The changes that are looked for in a dataset."""
+    """The changes that mining tries in a dataset."""
 
     groups: tuple[Group, ...]  # groups that may be attached, detached or swapped, in the order of their names
     names: KeyArray  # their names, `[G]`
@@ -340,10 +340,10 @@ class Vocabulary:
         )
 
     def offers(self, changes: IntArray, graph: Graph) -> BoolArray:
-        """Which single changes `[V, 4]` of a graph give nodes no label that is too rare, `[V]`, and join no atoms of a table's molecules.
+        """Which single changes `[V, 4]` of a graph to try, `[V]`: none that sets a rare label or joins atoms of a table's molecules.
 
         A bond between any two atoms of a molecule is easy to draw and infeasible to synthesise. A leaf is exchanged as a group, whose name includes
-        what it hangs on, and is not relabelled too.
+        its bond, so it is not relabelled too.
         """
         if self.offered_labels is None:
             return np.ones(len(changes), bool)
@@ -377,7 +377,7 @@ class Vocabulary:
 
     @cached_property
     def compiled_groups(self) -> tuple[Any, Any]:
-        """What it takes to carry changes out: groups and hydrogens."""
+        """The records needed to carry changes out: groups and hydrogens."""
         changing = change_kernels
         table, edges = group_arrays(self.groups)
         table[:, changing.OFFERED] = self.offered
@@ -391,7 +391,7 @@ class Vocabulary:
 
 
 def arrays_of(graph: Graph) -> tuple[LongArray, LongArray, LongArray]:
-    """Labels, edges and edge labels (0 where there are none) as the kernels take them."""
+    """Labels, edges and edge labels (0 if there are none) as the kernels take them."""
     bonds = np.zeros(graph.num_edges, np.int32) if graph.edge_labels is None else graph.edge_labels
     return graph.labels.astype(np.int64), graph.edges.astype(np.int64), bonds.astype(np.int64)
 
@@ -417,7 +417,7 @@ def group_arrays(groups: Sequence[Group]) -> tuple[LongArray, LongArray]:
 
 
 def with_groups(groups: Sequence[Group], names: KeyArray, more: Sequence[Group]) -> tuple[list[Group], KeyArray]:
-    """The groups and some more, each once, in the order of their names."""
+    """The groups and further ones, each once, in the order of their names."""
     if not more:
         return list(groups), names
     added = enumeration_kernels.name_groups(*group_arrays(more), change_kernels.new_work(MAX_NODES + 1, MAX_NODES))

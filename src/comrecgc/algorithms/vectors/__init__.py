@@ -1,1 +1,1 @@
-"""comrecgc.algorithms.vectors."""
+"""Vector recourse: the directed search and the choice among its candidates."""

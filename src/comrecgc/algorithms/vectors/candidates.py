@@ -48,7 +48,7 @@ class Candidates:
 
 
 RungCheck = Callable[[Sequence[Graph], Sequence[Graph]], BoolArray] | None
-"""Whether each changed graph is on the rung that is asked for, from the graphs before and after; None where any change is allowed."""
+"""Tells whether changed graphs are on the rung of the task, from the graphs before and after; None if any change is allowed."""
 
 
 def search_candidates(
@@ -59,7 +59,7 @@ def search_candidates(
     *,
     given: FloatArray | None = None,
 ) -> Candidates:
-    """Search towards recourses that inputs share, or towards those that are given, `[R, d]`."""
+    """Search towards recourses that inputs share, or towards `given` ones, `[R, d]`."""
     search = DirectedSearch(theta=inside(task.theta, SEARCH_MARGIN), cover=ball_cover(task))
     if given is not None:
         cover = GivenCentres(delta=inside(task.delta, SEARCH_MARGIN), given=given)
@@ -83,7 +83,7 @@ class Vectors(VectorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class GivenCentres(BallCover):
-    """A cover whose centres are known beforehand."""
+    """A cover with given centres."""
 
     given: FloatArray  # the centres, `[R, d]`
 
@@ -93,7 +93,7 @@ class GivenCentres(BallCover):
 
 
 def ball_cover(task: VectorTask) -> BallCover:
-    """How the directed search and the `ball` selection choose recourses."""
+    """The cover that the directed search and the `ball` selection use."""
     return BallCover(
         delta=inside(task.delta, SEARCH_MARGIN),
         num_recourses=task.num_recourses,
@@ -102,7 +102,7 @@ def ball_cover(task: VectorTask) -> BallCover:
 
 
 def _searched(state: SearchState, inputs: Sequence[Graph]) -> Candidates:
-    """What a directed search found: every input is paired with its own candidates only."""
+    """The candidates of a directed search, each paired only with the input it was made from."""
     pairs = state.pairs()
     owners = pairs.inputs  # candidate j belongs to pair j
 
@@ -129,8 +129,8 @@ def pair_candidates(
 ) -> Candidates:
     """Pair every input with every candidate within θ, whichever input it was made from.
 
-    `found` are the candidates, the input each was made from, if any, and the edits from there. With `own_only` an input is paired only with what
-    was made from it, which alone is known to stand on the rung that is asked for.
+    `found` holds the candidates, the input each was made from, if any, and the edits from there. With `own_only` a candidate is paired only with that
+    input, since only for it the rung is known.
     """
     inputs, graphs = rejects.graphs, [graph for graph, _, _ in found]
     rows = (np.asarray(embedder.embed(batch), dtype=np.float32) for batch in batched(graphs))
@@ -149,7 +149,7 @@ def pair_candidates(
 
 
 def shorter_path(graph: Graph, path: EditPath) -> EditPath:
-    """The path without detours, if that changes no bond: a bond cut and made again is a single one, and that counts."""
+    """The path without detours, provided that no bond changes: a bond that is cut and made again becomes single."""
     shorter = simplify_path(graph, path) if len(path) > 1 else path
     if graph.edge_labels is None or shorter == path:
         return shorter
@@ -157,12 +157,12 @@ def shorter_path(graph: Graph, path: EditPath) -> EditPath:
 
 
 def mapped_path(source: Graph, target: Graph) -> EditPath:
-    """Edits between two graphs neither of which was made from the other: those of the best mapping found."""
+    """Edits between two unrelated graphs, by the best mapping found."""
     return edit_path(source, target, map_nodes(source, target).places)
 
 
 def _bonds(graph: Graph) -> list[tuple[int, int, int]]:
-    """Labels of both ends and of the edge, for every edge, in an order of their own."""
+    """Sorted labels of both ends and of the edge, for every edge."""
     assert graph.edge_labels is not None
     ends = np.sort(graph.labels[graph.edges], axis=1)
     rows = np.concatenate([ends, graph.edge_labels[:, None]], axis=1).tolist()
@@ -170,7 +170,7 @@ def _bonds(graph: Graph) -> list[tuple[int, int, int]]:
 
 
 def one_edit_length(scorer: NeighbourhoodScorer, rejects: Rejects, seed: int) -> float:
-    """Median length of a one-edit recourse on some inputs, evenly spread; 0 where there is none."""
+    """Median length of a one-edit recourse on some evenly spread inputs; 0 if there is none."""
     if not rejects:
         return 0.0
     places = np.unique(np.linspace(0, len(rejects) - 1, _MEASURED_INPUTS).astype(int))
@@ -220,7 +220,7 @@ def choose_recourses(task: VectorTask, candidates: Candidates, jobs: int = 1) ->
 
 
 def _chosen_as_published(task: VectorTask, pairs: RecoursePairs, jobs: int) -> Chosen:
-    """Clusters of what a baseline found, and what the published code would print: a stricter coverage and a sum of lengths."""
+    """Clusters of a baseline's vectors, with the figures of the published code: a stricter coverage and a sum of lengths."""
     if task.algorithm.choice.problem == "fc":
         how = task.algorithm.fc_subset
         pairs = with_counterfactuals(pairs, few_counterfactuals(pairs, how, task.random_state))
@@ -246,7 +246,7 @@ def _clustering(kind: type[_Clustering], task: VectorTask, jobs: int) -> _Cluste
 
 
 def _long_enough(task: VectorTask, centres: FloatArray) -> FloatArray:
-    """Without the centres within Δ of "change nothing" where directions are asked for."""
+    """The centres without those within Δ of "change nothing", if the task is directional."""
     if not task.directional:
         return centres
     return np.asarray(centres[np.linalg.norm(centres.astype(np.float64), axis=1) > task.delta])

@@ -1,4 +1,4 @@
-"""The directed search: score every input's neighbours, then expand uncovered inputs towards recourses that others share.
+"""The directed search scores every input's neighbours, then expands uncovered inputs towards recourses that others share.
 
 Its state between two steps is the graphs reached from each input, bounded in number.
 """
@@ -82,7 +82,7 @@ class ReachedGraphs:
         return self.keys, self.sizes, self.probabilities, self.embeddings
 
     def __add__(self, other: ReachedGraphs) -> ReachedGraphs:
-        """Both, each graph once: the first path to it stays."""
+        """The union; of equal graphs the first path stays."""
         fresh = other.select(~np.isin(other.keys, self.keys))
         joined = map(np.concatenate, zip(self.columns, fresh.columns, strict=True))
         return ReachedGraphs.from_columns(joined, self.paths + fresh.paths)
@@ -97,7 +97,7 @@ class ReachedGraphs:
 
 @dataclass(eq=False)
 class InputState:
-    """An input and what is known around it."""
+    """An input and the graphs reached around it."""
 
     graph: Graph  # the input `G`
     embedding: FloatArray  # `z(G)`, `[d]`
@@ -135,7 +135,7 @@ class SearchState:
 
     @property
     def progress(self) -> tuple[str, int, int, str]:
-        """How far it has come, as `Progress` takes it: stage, inputs done in it and in all, and a word on what was found."""
+        """Arguments for `Progress`: stage, inputs done, inputs in all, and a word on the results."""
         word = f"{self.num_found} counterfactuals"
         if not self.curve:
             return "sweep", self.done, len(self.plan), word
@@ -178,7 +178,7 @@ class SearchState:
 
     @cached_property
     def _ends(self) -> LongArray:
-        """Where the candidates of each input begin, and the end, `[num_inputs + 1]`; every step makes a new state."""
+        """First candidate of each input, and the end, `[num_inputs + 1]`; every step makes a new state."""
         return pointers([len(known.found) for known in self.inputs])
 
 
@@ -196,7 +196,7 @@ SEARCH_KINDS = {"plan": "i2", "done": "i0", "curve": "f1", "ended": "b0", "expan
 
 
 def search_facts(search: DirectedSearch, scorer: NeighbourhoodScorer, state: SearchState) -> dict[str, Any]:
-    """What determines a search, as JSON values."""
+    """The parameters that determine a search, as JSON values."""
     facts = model_facts(scorer, [known.graph for known in state.inputs])
     return {"search": asdict(search), "seed": state.seed, **facts}
 
@@ -243,7 +243,7 @@ def decode_search(arrays: Arrays, fresh: SearchState) -> SearchState:
 
 
 def _check(arrays: Arrays, fresh: SearchState) -> None:
-    """Refuse arrays that cannot be those of a search; whether edits can be applied is seen when they are."""
+    """Refuse arrays that cannot come from a search; whether edits can be applied shows later."""
     num_inputs = len(fresh.inputs)
     for name in ("found", "frontier"):
         sizes, probabilities = arrays[f"{name}_sizes"], arrays[f"{name}_probabilities"]
@@ -287,7 +287,7 @@ def _read_reached(name: str, arrays: Arrays) -> list[ReachedGraphs]:
 
 
 SEARCH = "search.npz"
-"""File of an unfinished search in the folder that keeps it."""
+"""File of an unfinished search in the checkpoint folder."""
 
 _TIGHTER = 1 - 1e-5  # limits a little inside θ and Δ, so that rounding never decides a claim
 _ACCEPT = 0.5 + 2.4e-5  # the same for the probability of accept, which must exceed one half
@@ -325,8 +325,7 @@ class DirectedSearch:
     ) -> SearchState:
         """Search from the rejected graphs, which have fresh ids.
 
-        At the deadline centres for what was found by then are still chosen; the checkpoint keeps the search as it was before that, to go on from
-        with more time.
+        At the deadline centres are still chosen for the graphs found so far; the checkpoint keeps the search before that, to go on with more time.
         """
         searcher = Searcher(self._sized(len(inputs)), scorer, context)
         state, path = searcher.begin(inputs, seed), None if context.folder is None else context.folder / SEARCH
@@ -343,7 +342,7 @@ class DirectedSearch:
         return state
 
     def _sized(self, num_inputs: int) -> DirectedSearch:
-        """The same search, keeping so few graphs of each input that all together stay within `max_graphs`."""
+        """The same search with fewer graphs kept per input, so that all together stay within `max_graphs`."""
         share = min(1.0, self.max_graphs / max(1, num_inputs * (self.num_found + self.num_frontier)))
         found, frontier = (max(1, int(share * most)) for most in (self.num_found, self.num_frontier))
         return replace(self, num_found=found, num_frontier=frontier)
@@ -358,7 +357,7 @@ class Searcher:
         self.config, self.scorer, self.embedder, self.context = config, scorer, scorer.embedder, context
 
     def begin(self, inputs: Sequence[Graph], seed: int) -> SearchState:
-        """Nothing looked at yet, all inputs planned for."""
+        """The initial state: all inputs are planned, none is done."""
         rows = self.embedder.embed(GraphBatch.from_graphs(inputs)) if len(inputs) else np.zeros((0, 1))
         embeddings = np.ascontiguousarray(rows, dtype=np.float32)
         none = ReachedGraphs.none(embeddings.shape[1])
@@ -367,9 +366,9 @@ class Searcher:
         return SearchState(inputs=known, seed=seed, plan=plan, ended=not known, complete=not known)
 
     def step(self, state: SearchState) -> SearchState:
-        """Work on some more inputs of the plan; when it is done or time is up, choose centres and plan anew.
+        """Work on some more inputs of the plan; when it is finished or time is up, choose centres and plan again.
 
-        The given state shares its inputs with the new one and is not to be used any more, except where time was up.
+        The new state shares its inputs with the given one, which must not be used again unless time was up.
         """
         if self.context.is_late:
             return replace(self._reconsider(state), ended=True, complete=False)
@@ -409,7 +408,7 @@ class Searcher:
     def _plan(self, covers: BoolArray, *, nothing_found: bool) -> list[Task]:
         """Uncovered inputs aim at all centres, those that only a late centre covers at the first tenth.
 
-        Where nothing was found at all there is nothing to aim at; inputs then go where acceptance is likeliest.
+        If nothing was found, there are no aims, and inputs go where acceptance is likeliest.
         """
         num_centres, num_inputs = covers.shape
         head = -(-num_centres // 10)
@@ -427,7 +426,7 @@ class Searcher:
         return plan
 
     def _pursue(self, state: SearchState, task: Task, centres: FloatArray) -> None:
-        """Expand an input and then the graphs around it that lie nearest to the centres aimed at."""
+        """Expand an input, then the graphs around it that are nearest to the aims."""
         known, aims = state.inputs[task.input], centres[: task.num_aims]
         draw = (state.seed, len(state.curve), task.input)
         root = graph_key(known.graph)
@@ -462,7 +461,7 @@ class Searcher:
         centres: FloatArray | None,
         aims: FloatArray | None,
     ) -> None:
-        """Keep of a neighbourhood what is worth keeping."""
+        """Keep the useful part of a neighbourhood."""
         config = self.config
         assert neighbourhood.probability is not None
         assert neighbourhood.embedding is not None
@@ -478,7 +477,7 @@ class Searcher:
             known.frontier += ReachedGraphs.from_neighbourhood(path, neighbourhood, near)
 
     def _trim(self, known: InputState, centres: FloatArray, aims: FloatArray) -> None:
-        """Bring what is kept of one input back within bounds."""
+        """Cut the graphs kept of one input back to the limits."""
         config, found = self.config, known.found
         vectors = known.vectors(found.sizes, found.embeddings)
         known.found = found.select(worth_keeping(vectors, found.keys, centres, config.num_found))
@@ -496,16 +495,16 @@ def _chunk(state: SearchState) -> list[Task]:
 
 
 def best_first(vectors: FloatArray, probabilities: FloatArray, aims: FloatArray) -> npt.NDArray[np.intp]:
-    """Rows in order of their distance to the nearest aim; where there is no aim, the likeliest accepted first."""
+    """Rows in order of their distance to the nearest aim; without aims, the likeliest accepted first."""
     if not len(aims):
         return np.argsort(-probabilities, kind="stable")
     return np.argsort(squared_distances(vectors, aims).min(axis=1), kind="stable")
 
 
 def worth_keeping(vectors: FloatArray, keys: KeyArray, centres: FloatArray | None, most: int) -> npt.NDArray[np.intp]:
-    """At most `most` rows: for half of them the nearest to one centre each, the rest as if drawn at random.
+    """At most `most` rows: half of them the nearest to one centre each, the rest pseudo-random.
 
-    So what covers the input by one of these centres stays.
+    So graphs that cover the input by one of these centres stay.
     """
     if len(keys) <= most:
         return np.arange(len(keys))
@@ -522,8 +521,8 @@ def worth_keeping(vectors: FloatArray, keys: KeyArray, centres: FloatArray | Non
 def choose_frontier(known: InputState, aims: FloatArray, budget: int) -> npt.NDArray[np.intp]:
     """Rows of the frontier to expand: for half the budget the best for an aim not yet taken, then the next best.
 
-    A row passed over for its aim comes again with its second-best aim, behind others: so the choice stays varied. Only
-    what is left of the budget when all have had their turn goes to the nearest rows.
+    A row whose best aim is taken is tried again with its second-best aim, after others, which keeps the choice varied. The rest of the budget goes to
+    the nearest rows.
     """
     frontier = known.frontier
     vectors = known.vectors(frontier.sizes, frontier.embeddings)
@@ -547,7 +546,7 @@ def squared_distances(vectors: FloatArray, centres: FloatArray) -> FloatArray:
 
 
 def drawn(keys: KeyArray, most: int) -> npt.NDArray[np.intp]:
-    """At most `most` rows as if at random, yet the same whatever the order the graphs came in: by a hash of their keys."""
+    """At most `most` pseudo-random rows, drawn by a hash of the keys, so that the order of the graphs does not matter."""
     if len(keys) <= most:
         return np.arange(len(keys))
     return np.argpartition(keys * _GOLDEN ^ (keys >> np.uint64(31)), most)[:most]

@@ -128,10 +128,10 @@ function buildLookup() {
 function showUncovered() {
   const left = [];
   for (let item = 0; item < table.N; item += 1) if (choice.left[item]) left.push(item);
-  byId("uncovered-count").textContent = left.length ? `${left.length} of ${table.N} ${thing}s (${percent(left.length / table.N)}) are turned by no rule above.` : `Every ${thing} is covered.`;
+  byId("uncovered-count").textContent = left.length ? `${left.length} of ${table.N} ${thing}s (${percent(left.length / table.N)}) are covered by no rule above.` : `Every ${thing} is covered.`;
   const turned = (item) => table.columnPtr[item + 1] > table.columnPtr[item];
   const groups = [
-    ["Other rules would cover them", "Rules that turn these are in the table, but are not chosen or not as you wish. Open one to see them.", left.filter(turned)],
+    ["Other rules turn them", "Rules that turn these are in the table, but are not chosen, or their results do not count under your conditions. Open one to see them.", left.filter(turned)],
     [table.complete ? "No change that was tried makes the model accept them" : "Time was up before a rule was found",
       table.complete ? "No rule within theta turns these. A larger theta, more changes in a rule or a lower rung may." : "A larger time budget may find one.",
       left.filter((item) => !turned(item))],
