@@ -237,7 +237,7 @@ def test_figures_speak_of_the_molecules_that_were_tried(monkeypatch: pytest.Monk
     class LateContext:
         is_late = property(lambda _: next(num_looks) >= 14)
 
-        def tell(self, *_: object) -> None:
+        def show_progress(self, *_: object) -> None:
             pass
 
     def allowed(self: MolecularPermission, scorer: Any, inputs: Any, changes: Any, _context: Any) -> Any:
