@@ -19,7 +19,7 @@ from comrecgc.algorithms.registry import Rules
 from comrecgc.algorithms.rules.choice import RuleFilter
 from comrecgc.data import PlantedDataset, find_toxicophores, load_planted
 from comrecgc.errors import InputError
-from comrecgc.evidence.evaluation import Subject
+from comrecgc.evidence.evaluation import EvaluatedRun
 from comrecgc.evidence.gathering import gather
 from comrecgc.evidence.verdict import Verdict
 from comrecgc.explainer import CommonRecourseExplainer
@@ -160,9 +160,9 @@ def compare_with_planted(
     )
 
 
-def fitted_subject(explainer: CommonRecourseExplainer) -> Subject:
+def fitted_subject(explainer: CommonRecourseExplainer) -> EvaluatedRun:
     """What a fitted explainer found, and all that it was made from."""
-    return Subject(
+    return EvaluatedRun(
         explanation=explainer.explanation_,
         dataset=explainer.dataset_,
         classifier=explainer.classifier_,

@@ -26,7 +26,7 @@ from comrecgc.data import GraphDataset, load_dataset
 from comrecgc.graphs import GraphBatch
 from comrecgc.models import ClassifierTraining, GraphClassifier, split_dataset
 from comrecgc.models.gradients import ColouredGraphs
-from comrecgc.models.training import Run, Split
+from comrecgc.models.training import Split, TrainingRun
 
 SETTINGS = ClassifierTraining()
 LAYERS: dict[str, Callable[[int, int], torch.nn.Module]] = {
@@ -99,7 +99,7 @@ def plain_epoch(name: str, dataset: GraphDataset, split: Split) -> Callable[[], 
 def our_epoch(name: str, dataset: GraphDataset, split: Split) -> Callable[[], object]:
     features = dataset.features
     graphs = ColouredGraphs(GraphBatch.from_graphs(dataset), 3)
-    run = Run(
+    run = TrainingRun(
         GraphClassifier(name, features, hidden=SETTINGS.hidden),
         graphs,
         dataset.classes.astype(np.int64),

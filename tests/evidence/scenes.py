@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from comrecgc.algorithms.registry import Rules
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.evaluation import Subject
+from comrecgc.evidence.evaluation import EvaluatedRun
 from comrecgc.explanation import RuleChooser
 from comrecgc.graphs import Graph, GraphBatch
 from comrecgc.models import Classifier, Panel, PanelMember, predict
@@ -50,7 +50,7 @@ def honest(num: int = 4) -> Panel:
     return Panel(tuple(PanelMember(name=f"honest {k}", classifier=AvoidsLabel(2, 4)) for k in range(num)))
 
 
-def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = None, **options: object) -> Subject:
+def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = None, **options: object) -> EvaluatedRun:
     """A model explained, with everything evidence needs; rules are chosen for coverage, so that shortcuts are among them."""
     asked: dict[str, Any] = {"theta": 0.4, "num_recourses": 3, "changes": "connected", "jury": False} | options
     if asked.get("kind", Rules) is Rules:
@@ -58,7 +58,7 @@ def subject_of(dataset: GraphDataset, model: Classifier, panel: Panel | None = N
     return fitted_subject(explainer_of(model, panel=panel or honest(), **asked).fit(dataset))
 
 
-def chosen_again(subject: Subject, **wishes: object) -> Subject:
+def chosen_again(subject: EvaluatedRun, **wishes: object) -> EvaluatedRun:
     """The same with rules chosen under other wishes."""
     chooser = subject.explanation.chooser
     assert isinstance(chooser, RuleChooser)

@@ -11,7 +11,7 @@ import pytest
 
 from comrecgc.data import GraphDataset
 from comrecgc.evidence import ControlEvidence, Evidence
-from comrecgc.evidence.evaluation import Subject
+from comrecgc.evidence.evaluation import EvaluatedRun
 from comrecgc.evidence.gathering import gather
 from comrecgc.models import Panel, PanelMember
 from known_truth import planted
@@ -25,15 +25,15 @@ def dataset() -> GraphDataset:
 
 
 @pytest.fixture(scope="module")
-def flawed(dataset: GraphDataset) -> Subject:
+def flawed(dataset: GraphDataset) -> EvaluatedRun:
     return subject_of(dataset, Shortcut())
 
 
-def evidence_on(subject: Subject, second: Panel | None = None) -> Evidence:
+def evidence_on(subject: EvaluatedRun, second: Panel | None = None) -> Evidence:
     return gather(subject, second_panel=second or honest(), with_controls=False)
 
 
-def test_a_planted_shortcut_is_called_one(flawed: Subject) -> None:
+def test_a_planted_shortcut_is_called_one(flawed: EvaluatedRun) -> None:
     # Protected, the true culprit stays; without that "replace C by D" would be shortcut and truth in one.
     evidence = evidence_on(chosen_again(flawed, protected_labels=("C",)))
     first = evidence.recourses[0]
@@ -50,7 +50,7 @@ def test_a_planted_shortcut_is_called_one(flawed: Subject) -> None:
     assert evidence.figures["strong_coverage"] == 0
 
 
-def test_the_true_change_of_the_same_model_is_strong(flawed: Subject) -> None:
+def test_the_true_change_of_the_same_model_is_strong(flawed: EvaluatedRun) -> None:
     true = chosen_again(flawed, forbidden_labels=("D",), num_recourses=2)
     evidence = evidence_on(true)
     first = evidence.recourses[0]
@@ -94,7 +94,7 @@ def test_an_honest_model_is_believed(dataset: GraphDataset) -> None:
     assert not any(recourse.verdict.shortcut for recourse in evidence.recourses)
 
 
-def test_the_whole_is_compared_with_classifiers_that_know_nothing(dataset: GraphDataset, flawed: Subject) -> None:
+def test_the_whole_is_compared_with_classifiers_that_know_nothing(dataset: GraphDataset, flawed: EvaluatedRun) -> None:
     true = evidence_on(subject_of(dataset, AvoidsLabel(2, 4)))
     assert true.better_than_ignorance is None  # nobody asked
     ignorant = ControlEvidence(name="random weights", figures={"backed_coverage": 0.1, "num_inputs": 400})
@@ -108,7 +108,7 @@ def test_the_whole_is_compared_with_classifiers_that_know_nothing(dataset: Graph
     assert doubted.document()["better_than_ignorance"] is False
 
 
-def test_the_same_seed_gives_the_same_evidence_and_the_input_stays(flawed: Subject) -> None:
+def test_the_same_seed_gives_the_same_evidence_and_the_input_stays(flawed: EvaluatedRun) -> None:
     before = flawed.explanation.to_json()
     assert evidence_on(flawed).document() == evidence_on(flawed).document()
     assert flawed.explanation.to_json() == before

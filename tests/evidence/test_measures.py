@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from comrecgc.evidence.evaluation import Subject
+from comrecgc.evidence.evaluation import EvaluatedRun
 from comrecgc.evidence.gathering import diversity, gather, minimal, plausibility
 from comrecgc.explanation import Explanation
 from comrecgc.graphs import Edit, EditKind, Graph, to_networkx
@@ -18,11 +18,11 @@ from tests.stubs import AvoidsLabel
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
+def subject() -> EvaluatedRun:
     return subject_of(trees(120), Shortcut(), num_recourses=3, max_changes=2, min_support=5)
 
 
-def test_figures_follow_the_rung_and_are_the_same_again(subject: Subject) -> None:
+def test_figures_follow_the_rung_and_are_the_same_again(subject: EvaluatedRun) -> None:
     each, whole = plausibility(subject)
     assert len(each) == len(subject.explanation.recourses)
     for figures in (*each, whole):
@@ -30,7 +30,7 @@ def test_figures_follow_the_rung_and_are_the_same_again(subject: Subject) -> Non
     assert plausibility(subject) == (each, whole)
 
 
-def test_results_are_as_near_to_real_graphs_as_a_plain_count_says(subject: Subject) -> None:
+def test_results_are_as_near_to_real_graphs_as_a_plain_count_says(subject: EvaluatedRun) -> None:
     def shapes(graph: Graph) -> Counter[Any]:
         plain = to_networkx(graph)
         label = {node: plain.nodes[node]["label"] for node in plain}
@@ -79,7 +79,7 @@ def test_recourses_that_cover_the_same_are_not_diverse() -> None:
     assert diversity(explanation({1, 2})) is None
 
 
-def test_every_name_of_the_page_for_reviewers_is_a_figure(subject: Subject) -> None:
+def test_every_name_of_the_page_for_reviewers_is_a_figure(subject: EvaluatedRun) -> None:
     page = (Path(__file__).parents[2] / "docs" / "trust.md").read_text(encoding="utf-8")
     page = page.partition("## Names reviewers know")[2]
     rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")][1:]
@@ -90,7 +90,7 @@ def test_every_name_of_the_page_for_reviewers_is_a_figure(subject: Subject) -> N
     assert {name for name in promised if named[name] is None} <= {"diversity"}  # of one recourse there is none
 
 
-def test_reviewers_names_are_filled(subject: Subject) -> None:
+def test_reviewers_names_are_filled(subject: EvaluatedRun) -> None:
     named = gather(subject, second_panel=honest(), with_controls=False).reviewers
     assert named["validity"] == 1.0
     assert named["coverage"] == subject.explanation.coverage

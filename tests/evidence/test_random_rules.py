@@ -10,18 +10,18 @@ import pytest
 
 from comrecgc.algorithms.registry import Vectors
 from comrecgc.evidence.controls import random_rules
-from comrecgc.evidence.evaluation import Subject
+from comrecgc.evidence.evaluation import EvaluatedRun
 from comrecgc.graphs import GraphBatch
 from tests.evidence.scenes import Shortcut, subject_of, trees
 from tests.stubs import Histogram
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
+def subject() -> EvaluatedRun:
     return subject_of(trees(120), Shortcut(), max_changes=2, num_recourses=4)
 
 
-def test_random_rules_are_of_the_same_kind_and_do_worse(subject: Subject) -> None:
+def test_random_rules_are_of_the_same_kind_and_do_worse(subject: EvaluatedRun) -> None:
     control = random_rules(subject)
     assert control is not None
     assert len(control.like) == len(subject.explanation.recourses)
@@ -55,7 +55,7 @@ def test_random_rules_make_as_many_changes() -> None:
         assert {rule.num_changes for rule in rules} == {num_changes}
 
 
-def test_random_places_are_taken_whatever_the_model_says(subject: Subject) -> None:
+def test_random_places_are_taken_whatever_the_model_says(subject: EvaluatedRun) -> None:
     control = random_rules(subject)
     assert control is not None
     graphs = [after for pairs in control.results for _, after in pairs]

@@ -7,7 +7,7 @@ import pytest
 from comrecgc.algorithms.matched_pairs import MatchedPairs
 from comrecgc.evidence import Answer
 from comrecgc.evidence.controls import RandomRules
-from comrecgc.evidence.verdict import Split, judge
+from comrecgc.evidence.verdict import UnseenSuccess, judge
 
 
 def answer(turned: int, rejects: int = 10, *, chosen_with: bool = False) -> Answer:
@@ -66,11 +66,12 @@ def test_models_that_took_part_in_the_choice_do_not_count() -> None:
 
 def test_what_fails_on_unseen_graphs_is_weak() -> None:
     good = {"answers": [WORKS] * 4, "pairs": AGREE}
-    assert judge(**good, unseen=[Split("random", 0.8, 0.8), Split("scaffold", 0.65, 0.8)]).level == "strong"  # type: ignore[arg-type]
-    verdict = judge(**good, unseen=[Split("random", 0.8, 0.8), Split("scaffold", 0.5, 0.8)])  # type: ignore[arg-type]
+    seen = UnseenSuccess("random", 0.8, 0.8)
+    assert judge(**good, unseen=[seen, UnseenSuccess("scaffold", 0.65, 0.8)]).level == "strong"  # type: ignore[arg-type]
+    verdict = judge(**good, unseen=[seen, UnseenSuccess("scaffold", 0.5, 0.8)])  # type: ignore[arg-type]
     assert verdict.level == "weak"
     assert "50% of graphs of unseen scaffolds" in verdict.sentence
-    assert judge(**good, unseen=[Split("random", None, None)]).level == "strong"  # type: ignore[arg-type]
+    assert judge(**good, unseen=[UnseenSuccess("random", None, None)]).level == "strong"  # type: ignore[arg-type]
 
 
 def test_inputs_must_be_rejects_in_truth() -> None:
@@ -105,7 +106,7 @@ def test_the_sentence_gives_the_reasons() -> None:
         pairs=MatchedPairs(as_said=12, against=2),
         success=0.8,
         interval=(0.75, 0.85),
-        unseen=[Split("random", 0.79, 0.8)],
+        unseen=[UnseenSuccess("random", 0.79, 0.8)],
         random=like(0.1),
     )
     assert verdict.sentence == (

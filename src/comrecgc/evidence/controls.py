@@ -23,7 +23,7 @@ from comrecgc.algorithms.rules.mining import ChangeScorer, Oracle
 from comrecgc.algorithms.rules.reading import read_rule
 from comrecgc.algorithms.rules.vocabulary import Vocabulary
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.evaluation import Subject
+from comrecgc.evidence.evaluation import EvaluatedRun
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.graphs import Constraint, Graph, GraphBatch, NeighbourIndex, Rule, Rung
 from comrecgc.models import Classifier, GraphClassifier, Panel, PanelTraining, log_odds, obtain_panel, predict
@@ -52,7 +52,7 @@ class ControlClassifier:
     panel: Panel | None  # other models of these labels
 
 
-def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifier]:
+def random_weights(subject: EvaluatedRun) -> tuple[ControlClassifier, ControlClassifier]:
     """The explained model's architecture with initial weights, and its mirror image, which accepts what the first rejects."""
     model = subject.classifier
     architecture, hidden = ("gcn", 20) if not isinstance(model, GraphClassifier) else (model.architecture, model.hidden)
@@ -71,7 +71,7 @@ def random_weights(subject: Subject) -> tuple[ControlClassifier, ControlClassifi
 
 
 def shuffled_labels(
-    subject: Subject, *, training: PanelTraining = SHUFFLED_TRAINING, **place: Any
+    subject: EvaluatedRun, *, training: PanelTraining = SHUFFLED_TRAINING, **place: Any
 ) -> ControlClassifier | None:
     """A classifier and a panel trained on shuffled labels; None if training is impossible. Further arguments are those of `obtain_panel`."""
     rng = np.random.default_rng([subject.seed, 23])
@@ -85,7 +85,7 @@ def shuffled_labels(
     return ControlClassifier(name="shuffled labels", dataset=dataset, classifier=model, panel=rest)
 
 
-def explain_control(control: ControlClassifier, subject: Subject, seconds: float | None = None) -> Subject:
+def explain_control(control: ControlClassifier, subject: EvaluatedRun, seconds: float | None = None) -> EvaluatedRun:
     """Run the same pipeline on another classifier, on some of its rejects. There is no jury, because a jury knows the labels."""
     dataset = control.dataset
     rejects = np.flatnonzero(~predict(control.classifier, dataset).accepted)
@@ -108,7 +108,7 @@ def explain_control(control: ControlClassifier, subject: Subject, seconds: float
     return replace(subject, **known, plausibility=plausibility, mined=found.mined_, labels=labels, shown_again=())
 
 
-def _calibrated(model: GraphClassifier, subject: Subject) -> GraphClassifier:
+def _calibrated(model: GraphClassifier, subject: EvaluatedRun) -> GraphClassifier:
     """The model with its bias shifted so that it rejects as many graphs as the explained one."""
     batch = GraphBatch.from_graphs(subject.dataset.graphs)
     share = float((subject.classifier.accept_probability(batch) <= 0.5).mean())
@@ -146,7 +146,7 @@ class RandomControl:
     drawn: tuple[tuple[Rule, ...], ...] = ()  # none for vectors
 
 
-def random_rules(subject: Subject) -> RandomControl | None:
+def random_rules(subject: EvaluatedRun) -> RandomControl | None:
     """Draw and try random rules: as many changes, of the same kinds, of similar cost; None if none was found."""
     if subject.mined is None and subject.explanation.recourses:
         return _random_edits(subject)
@@ -181,7 +181,7 @@ def random_rules(subject: Subject) -> RandomControl | None:
     return RandomControl(like=tuple(like), results=results, coverage=coverage, drawn=tuple(drawn))
 
 
-def _random_edits(subject: Subject) -> RandomControl:
+def _random_edits(subject: EvaluatedRun) -> RandomControl:
     """As many random edits as counterfactuals of each recourse take, each of them on the rung."""
     rng = np.random.default_rng([subject.seed, 21])
     inputs, recourses = subject.explanation.inputs, subject.explanation.recourses
@@ -270,7 +270,7 @@ class _Offer:
 
 
 def _tried(
-    rule: Rule, where: Sequence[NeighbourIndex], subject: Subject, rung: Rung, rng: np.random.Generator
+    rule: Rule, where: Sequence[NeighbourIndex], subject: EvaluatedRun, rung: Rung, rng: np.random.Generator
 ) -> tuple[int, set[int], dict[int, Graph]]:
     """The number of inputs a rule can be carried out on, the inputs it turns, and results of the others at a random site."""
     owners, made, can = list[int](), list[Graph](), 0

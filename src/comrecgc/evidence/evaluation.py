@@ -83,7 +83,7 @@ def run_plausibility(folder: Path, explanation: Explanation) -> Plausibility:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Subject:
+class EvaluatedRun:
     """An explanation with its models, plausibility and data."""
 
     explanation: Explanation
@@ -102,7 +102,7 @@ class Subject:
     @classmethod
     def of_run(
         cls, folder: Path, explanation: Explanation, models: ModelPair, dataset: GraphDataset | None = None
-    ) -> Subject:
+    ) -> EvaluatedRun:
         """A finished run with its models and data; without `dataset` only its inputs are available."""
         if explanation.facts.facts.get("ladder") is None:
             raise InputError(f"{folder} does not keep the ladder of changes it was found with")
@@ -215,7 +215,7 @@ def evaluate_run(
     models = run_models(folder, explanation) if models is None else models
     with reproducible():
         if explanation.recourse == "rules":
-            return recheck_rules(Subject.of_run(folder, explanation, models), dataset)
+            return recheck_rules(EvaluatedRun.of_run(folder, explanation, models), dataset)
         plausibility = run_plausibility(folder, explanation) if "ladder" in explanation.facts.facts else None
         return recheck(explanation, models, run_witnesses(folder, explanation), plausibility)
 

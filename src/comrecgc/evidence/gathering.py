@@ -17,8 +17,16 @@ from comrecgc.algorithms.rules.choice import NUM_SPLITS, held_out, held_out_succ
 from comrecgc.data import GraphDataset
 from comrecgc.errors import InputError
 from comrecgc.evidence import controls, verdict
-from comrecgc.evidence.evaluation import Subject, data_of_run, run_witnesses
-from comrecgc.evidence.verdict import EVIDENCE, LEVELS, ControlEvidence, Evidence, Figures, RecourseEvidence, Split
+from comrecgc.evidence.evaluation import EvaluatedRun, data_of_run, run_witnesses
+from comrecgc.evidence.verdict import (
+    EVIDENCE,
+    LEVELS,
+    ControlEvidence,
+    Evidence,
+    Figures,
+    RecourseEvidence,
+    UnseenSuccess,
+)
 from comrecgc.explanation import CoveredInput, Explanation
 from comrecgc.graphs import Familiarity, Graph, GraphBatch, Rung, apply_path, graph_key
 from comrecgc.models import Panel, PanelTraining, checksum, obtain_panel
@@ -37,7 +45,7 @@ _COUNTS = ("num_inputs", "pairs_as_said", "pairs_against", *LEVELS)
 
 
 def gather(
-    subject: Subject,
+    subject: EvaluatedRun,
     *,
     second_panel: Panel | PanelTraining = SECOND_PANEL,
     with_controls: bool = True,
@@ -79,7 +87,7 @@ def gather(
 
 
 def _examined(
-    subject: Subject, second: Panel | None, progress: Progress | None = None
+    subject: EvaluatedRun, second: Panel | None, progress: Progress | None = None
 ) -> tuple[list[RecourseEvidence], dict[str, float | int | None], controls.RandomControl | None]:
     """Evidence on each recourse and on the explanation, without controls."""
     explanation = subject.explanation
@@ -104,7 +112,7 @@ def _examined(
     for place, recourse in enumerate(explanation.recourses):
         applicable, accepted = (int(recourse.statistics.get(name) or 0) for name in ("applicable", "accepted"))
         success = accepted / applicable if applicable else None
-        held = tuple(Split(it.split, it.success[place], it.seen_success[place]) for it in splits)
+        held = tuple(UnseenSuccess(it.split, it.success[place], it.seen_success[place]) for it in splits)
         known: dict[str, Any] = {"answers": said[place], "pairs": pairs[place], "similar": similar[place]}
         known |= {"success": success, "unseen": held, "random": None if random is None else random.like[place]}
         judged = verdict.judge(
@@ -131,7 +139,7 @@ def _examined(
     return found, figures, random
 
 
-def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
+def _pairs(subject: EvaluatedRun) -> tuple[list[MatchedPairs], list[tuple[MatchedPairs, ...]]]:
     """For each recourse the pairs that differ by it, and those that differ by each of its changes alone; none for vectors."""
     recourses = subject.explanation.recourses
     if subject.explanation.recourse == "vectors":
@@ -142,7 +150,9 @@ def _pairs(subject: Subject) -> tuple[list[MatchedPairs], list[tuple[MatchedPair
     return [known[rule] for rule in rules], [tuple(known[part] for part in single_changes(rule)) for rule in rules]
 
 
-def _control(ignorant: Sequence[controls.ControlClassifier], subject: Subject, second: Panel | None) -> ControlEvidence:
+def _control(
+    ignorant: Sequence[controls.ControlClassifier], subject: EvaluatedRun, second: Panel | None
+) -> ControlEvidence:
     """The control evidence of uninformed classifiers of one name, from the same pipeline and questions."""
     seconds = None if subject.task.recourse == "rules" else SECONDS_FOR_VECTORS
     found = []
@@ -215,7 +225,7 @@ def run_evidence(
     explanation = Explanation.load(folder)
     dataset = data_of_run(folder, explanation, dataset)
     with reproducible():
-        subject = Subject.of_run(folder, explanation, models, dataset)
+        subject = EvaluatedRun.of_run(folder, explanation, models, dataset)
         evidence = gather(
             replace(subject, shown_again=_witnessed(folder, explanation)), with_controls=with_controls, folder=cache,
             engine=context.engine, progress=context.report, second_panel=second_panel or SECOND_PANEL,
@@ -255,7 +265,7 @@ MOST_COUNTERFACTUALS = 400  # counterfactuals that are looked at, of all recours
 _TYPICAL = 0.9  # of real accepted graphs lie as near to another
 
 
-def plausibility(subject: Subject) -> tuple[list[dict[str, float | int | None]], dict[str, float | int | None]]:
+def plausibility(subject: EvaluatedRun) -> tuple[list[dict[str, float | int | None]], dict[str, float | int | None]]:
     """Figures of each recourse, and of them all.
 
     `share_connected`, `share_plausible`: counterfactuals on that rung or above. `share_valid`: valid molecules. `nearest`: median distance to the
@@ -300,14 +310,14 @@ def diversity(explanation: Explanation) -> float | None:
     return float(np.mean(unlike)) if unlike else None
 
 
-def _sampled(subject: Subject, place: int) -> list[CoveredInput]:
+def _sampled(subject: EvaluatedRun, place: int) -> list[CoveredInput]:
     covered = subject.explanation.recourses[place].covered
     rng = np.random.default_rng([subject.seed, 25, place])
     most = max(5, MOST_COUNTERFACTUALS // len(subject.explanation.recourses))
     return [covered[k] for k in np.sort(rng.permutation(len(covered))[:most]).tolist()]
 
 
-def _nearest(subject: Subject, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _nearest(subject: EvaluatedRun, graphs: Sequence[Graph]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Distance of graphs to the nearest real accepted graph, and of real accepted graphs to the nearest other."""
     real = [graph for graph, label in zip(subject.dataset.graphs, subject.dataset.classes, strict=True) if label == 1]
     if len(real) < 2:
@@ -344,7 +354,7 @@ def _shapes(batch: GraphBatch, familiarity: Familiarity) -> csr_array:
     return csr_array((np.ones(len(order)), (owner, column)), shape=(len(batch), int(column.max()) + 1))
 
 
-def minimal(subject: Subject, members: Sequence[CoveredInput], before: Sequence[Graph]) -> npt.NDArray[np.bool_]:
+def minimal(subject: EvaluatedRun, members: Sequence[CoveredInput], before: Sequence[Graph]) -> npt.NDArray[np.bool_]:
     """Counterfactuals from which no single edit can be omitted: the rest is rejected, off the rung, or impossible."""
     owners, made = list[int](), list[Graph]()
     for place, (member, graph) in enumerate(zip(members, before, strict=True)):
@@ -377,7 +387,7 @@ def _mean(values: npt.NDArray[np.bool_]) -> float | None:
 
 
 def reviewers_figures(
-    subject: Subject, figures: Figures, plausible: Figures, recourses: Sequence[RecourseEvidence]
+    subject: EvaluatedRun, figures: Figures, plausible: Figures, recourses: Sequence[RecourseEvidence]
 ) -> Mapping[str, float | int | None]:
     """Figures of the explanation, of the likeness of counterfactuals to the data, and of each recourse by those names; means over the counterfactuals shown."""
     explanation = subject.explanation
@@ -425,7 +435,7 @@ class Unseen:
     seen_success: tuple[float | None, ...]
 
 
-def unseen(subject: Subject) -> list[Unseen]:
+def unseen(subject: EvaluatedRun) -> list[Unseen]:
     """Coverage and success on unseen graphs, for a random split and, for molecules, a split by scaffold.
 
     Molecules of one scaffold are alike, so a random split leaves near copies on both sides; a split by scaffold keeps them on one. Empty for vectors

@@ -22,7 +22,7 @@ from comrecgc.algorithms.rules.choice import wilson_interval
 from comrecgc.algorithms.rules.mined import MinedRules, permission_of
 from comrecgc.algorithms.rules.population import population_of
 from comrecgc.data import GraphDataset
-from comrecgc.evidence.evaluation import TOLERANCE, Figure, Subject, metric_figures
+from comrecgc.evidence.evaluation import TOLERANCE, EvaluatedRun, Figure, metric_figures
 from comrecgc.explanation import NUMBERS, CoveredInput, RuleChooser, VerifiedCounterfactual, rule_figures, trust_in
 from comrecgc.graphs import Graph, GraphBatch, Rule, Rung, to_networkx
 from comrecgc.models import Jury, train_jury
@@ -54,7 +54,7 @@ class Outcome(NamedTuple):
     cost: int
 
 
-def recheck_rules(subject: Subject, dataset: GraphDataset | None = None) -> list[Figure]:
+def recheck_rules(subject: EvaluatedRun, dataset: GraphDataset | None = None) -> list[Figure]:
     """The figures of a run by rules, as stated and as recomputed; figures of the jury need the data with its classes."""
     explanation, mined = subject.explanation, subject.mined
     inputs = explanation.inputs
@@ -82,7 +82,7 @@ def recheck_rules(subject: Subject, dataset: GraphDataset | None = None) -> list
 
 
 def _shown(
-    subject: Subject, entries: list[tuple[Rule | None, CoveredInput]], verdicts: Verdicts
+    subject: EvaluatedRun, entries: list[tuple[Rule | None, CoveredInput]], verdicts: Verdicts
 ) -> tuple[np.ndarray, list[Figure]]:
     """Which of the counterfactuals shown hold, and how many agree with the rule, the model and the ladder."""
     explanation = subject.explanation
@@ -114,7 +114,7 @@ def _shown(
     ]
 
 
-def _sampled(subject: Subject) -> list[Figure]:
+def _sampled(subject: EvaluatedRun) -> list[Figure]:
     """Statistics of some rules, by matching their patterns in all or some inputs."""
     recourses, inputs = subject.explanation.recourses, list(subject.explanation.inputs.values())
     table, rng = None if subject.mined is None else subject.mined.table, np.random.default_rng(0)
@@ -173,7 +173,7 @@ def _interval_is_right(known: Mapping[str, Any]) -> bool:
     return stated.shape == wanted.shape and bool(np.allclose(stated, wanted, atol=TOLERANCE))
 
 
-def _from_table(subject: Subject, mined: MinedRules) -> dict[str, float | None]:
+def _from_table(subject: EvaluatedRun, mined: MinedRules) -> dict[str, float | None]:
     """Figures that follow from the table alone."""
     task, wishes = subject.task, subject.wishes
     chosen = RuleChooser(task=task, mined=mined, plausibility=subject.plausibility, wishes=wishes).choice()
@@ -184,7 +184,7 @@ def _from_table(subject: Subject, mined: MinedRules) -> dict[str, float | None]:
     return {name: it for name, it in figures.items() if name not in ("coverage_bound", "mean_cost", "num_out_of_time")}
 
 
-def _expected(subject: Subject, mined: MinedRules, dataset: GraphDataset | None) -> dict[str, float | None]:
+def _expected(subject: EvaluatedRun, mined: MinedRules, dataset: GraphDataset | None) -> dict[str, float | None]:
     """Figures of what is expected to come true: by a jury trained again, or by the table's estimates if rules were chosen without one."""
     explanation, plausibility, study = subject.explanation, subject.plausibility, mined.rejects.dataset
     if "jury_confirmed" in explanation.metrics:
@@ -206,7 +206,7 @@ def _expected(subject: Subject, mined: MinedRules, dataset: GraphDataset | None)
     return dict(trust.figures([trust.statistics(number, study) for number in range(len(records))]))
 
 
-def _trained_again(subject: Subject, dataset: GraphDataset | None) -> tuple[Jury, GraphDataset] | None:
+def _trained_again(subject: EvaluatedRun, dataset: GraphDataset | None) -> tuple[Jury, GraphDataset] | None:
     """The jury of a run and its training graphs; None without classes, or if it had guests, which runs do not store."""
     facts, task = subject.explanation.facts.facts, subject.task
     request = facts.get("request")
@@ -221,7 +221,7 @@ def _trained_again(subject: Subject, dataset: GraphDataset | None) -> tuple[Jury
     return jury if population is None else jury.spread(population.studied, len(dataset)), study
 
 
-def _tried(rule: Rule, graph: Graph, subject: Subject) -> tuple[bool, bool, int]:
+def _tried(rule: Rule, graph: Graph, subject: EvaluatedRun) -> tuple[bool, bool, int]:
     """Whether a rule can be carried out in a graph, whether some place has an accepted result, and how many places there are.
 
     At most `_MOST_PLACES` places are tried; those that break a chemist's wishes do not count.

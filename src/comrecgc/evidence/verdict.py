@@ -222,7 +222,7 @@ UNTESTED = "a shortcut that every model learns would look the same"
 
 
 @dataclass(frozen=True)
-class Split:
+class UnseenSuccess:
     """Success of a rule on unseen and seen graphs of a split, means over five parts."""
 
     split: str
@@ -263,7 +263,7 @@ def judge(
     share_reject: float = 0.0,
     success: float | None = None,
     interval: tuple[float, float] | None = None,
-    unseen: Sequence[Split] = (),
+    unseen: Sequence[UnseenSuccess] = (),
     random: RandomRules | None = None,
 ) -> Verdict:
     """The verdict on one recourse, from its evidence (`RecourseEvidence`).
@@ -347,7 +347,7 @@ def _labels(labelled: tuple[int, int] | None, share_reject: float) -> list[Findi
     return [Finding(question=question, speaks=speaks, sentence=words)]
 
 
-def _unseen(splits: Sequence[Split]) -> list[Finding]:
+def _unseen(splits: Sequence[UnseenSuccess]) -> list[Finding]:
     known = [(it.split, it.unseen, it.seen) for it in splits if it.unseen is not None and it.seen]
     if not known:
         return []
@@ -386,7 +386,7 @@ class RecourseEvidence:
     summary: str  # what it does
     verdict: Verdict  # what to think of it, and why
     success: float | None  # share of the inputs it can be carried out on that it turns; none for vectors
-    unseen: tuple[Split, ...]  # the same on unseen graphs
+    unseen: tuple[UnseenSuccess, ...]  # the same on unseen graphs
     answers: tuple[Answer, ...]  # of other models
     pairs: MatchedPairs  # of graphs in the data that differ by it
     random: RandomRules | None  # of the same kind; none for vectors

@@ -482,7 +482,7 @@ def save_explanation(explanation: Explanation, folder: Path) -> None:
     write_json(folder / MANIFEST, head | facts | {"sha256": checksums})
 
 
-def load_explanation(folder: str | Path) -> Explanation:
+def read_explanation(folder: str | Path) -> Explanation:
     """The explanation in a run folder, checked against the manifest's checksums and for consistency."""
     folder = Path(folder)
     if not folder.is_dir():

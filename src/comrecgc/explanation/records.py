@@ -489,9 +489,9 @@ class Explanation:
     @classmethod
     def load(cls, folder: str | Path) -> Explanation:
         """The explanation in a run folder, checked against the manifest's checksums and for consistency."""
-        from comrecgc.explanation.folder import load_explanation
+        from comrecgc.explanation.folder import read_explanation
 
-        return load_explanation(folder)
+        return read_explanation(folder)
 
     def __repr__(self) -> str:
         return (

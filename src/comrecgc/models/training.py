@@ -27,7 +27,7 @@ from comrecgc.models.networks import ARCHITECTURES, NUM_LAYERS, GraphClassifier,
 from comrecgc.run import Progress, check_writable, facts_path, only_writer_of, read_bytes, write_bytes, writing_weights
 
 
-class Run:
+class TrainingRun:
     """Adam on mini-batches of the training graphs, with the best epoch kept: by validation accuracy, ties by validation loss.
 
     The parameters of the model, which is on the CPU, change in place. `classes` may be numbers as targets of the log-odds. `balanced` gives both
@@ -220,7 +220,7 @@ def split_dataset(dataset: GraphDataset, rng: np.random.Generator) -> Split:
     return split
 
 
-def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rng: np.random.Generator) -> Run:
+def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rng: np.random.Generator) -> TrainingRun:
     with torch.random.fork_rng(devices=[]):  # torch initialises weights from its global generator only
         torch.manual_seed(int(rng.integers(2**63)))
         model = GraphClassifier(training.model, dataset.features, hidden=training.hidden)
@@ -229,7 +229,9 @@ def _start(dataset: GraphDataset, training: ClassifierTraining, split: Split, rn
     if (scale := _number_scale(dataset, split)) is not None and dataset.values is not None:
         targets = (dataset.values - scale[0]) / scale[1]
     balanced = training.balanced and targets.dtype.kind != "f"
-    return Run(model, graphs, targets, train=split.train, validation=split.validation, rng=rng, balanced=balanced)
+    return TrainingRun(
+        model, graphs, targets, train=split.train, validation=split.validation, rng=rng, balanced=balanced
+    )
 
 
 def _number_scale(dataset: GraphDataset, split: Split) -> tuple[float, float] | None:
@@ -248,12 +250,12 @@ def with_equal_classes(indices: LongArray, classes: Targets) -> LongArray:
     return np.concatenate([large, *([small] * times)])
 
 
-def _is_over(run: Run, training: ClassifierTraining) -> bool:
+def _is_over(run: TrainingRun, training: ClassifierTraining) -> bool:
     waited = run.epoch - run.best_epoch
     return run.epoch >= training.epochs or (training.patience is not None and waited >= training.patience)
 
 
-def _result(run: Run, dataset: GraphDataset, split: Split) -> TrainedClassifier:
+def _result(run: TrainingRun, dataset: GraphDataset, split: Split) -> TrainedClassifier:
     model = run.model.eval()
     predictions, values, scale = predict(model, dataset), dataset.values, _number_scale(dataset, split)
     if scale is not None and values is not None:

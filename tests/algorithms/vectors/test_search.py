@@ -15,10 +15,10 @@ import pytest
 from comrecgc.algorithms.vectors import search as search_module
 from comrecgc.algorithms.vectors.search import (
     InputState,
+    InputTask,
     ReachedGraphs,
     Searcher,
     SearchState,
-    Task,
     best_first,
     choose_frontier,
     drawn,
@@ -415,18 +415,18 @@ def test_recourse_vectors_and_squares() -> None:
     assert squared_distances(vectors, np.array([[1, 0], [1, 3]], np.float32)).tolist() == [[0, 9], [2, 5]]
 
 
-def planned(covers: npt.ArrayLike, *, nothing_found: bool = False, **options: float) -> list[Task]:
+def planned(covers: npt.ArrayLike, *, nothing_found: bool = False, **options: float) -> list[InputTask]:
     return Searcher(search(**options), scorer())._plan(np.asarray(covers, dtype=np.bool_), nothing_found=nothing_found)
 
 
 def test_a_plan_is_for_uncovered_inputs_and_those_only_a_late_centre_covers() -> None:
     covers = np.zeros((20, 4), dtype=np.bool_)
     covers[1, 0] = covers[5, 1] = covers[[0, 5], 2] = True
-    assert planned(covers, effort=2.5, head_effort=1.0) == [Task(3, 10, 20), Task(1, 4, 2)]
-    assert planned(covers, effort=2.5, head_effort=0.0, most_expansions=6) == [Task(3, 6, 20)]
+    assert planned(covers, effort=2.5, head_effort=1.0) == [InputTask(3, 10, 20), InputTask(1, 4, 2)]
+    assert planned(covers, effort=2.5, head_effort=0.0, most_expansions=6) == [InputTask(3, 6, 20)]
     assert planned(np.ones((1, 4))) == []
     assert planned(np.zeros((0, 2))) == []
-    assert planned(np.zeros((0, 2)), nothing_found=True, effort=1.0) == [Task(0, 1, 0), Task(1, 1, 0)]
+    assert planned(np.zeros((0, 2)), nothing_found=True, effort=1.0) == [InputTask(0, 1, 0), InputTask(1, 1, 0)]
 
 
 @pytest.mark.parametrize(

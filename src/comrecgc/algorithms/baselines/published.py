@@ -67,7 +67,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Choice:
+class HeadMove:
     """The choice of a head in a step."""
 
     key: int  # identity of the graph, restarts aside
@@ -76,7 +76,7 @@ class Choice:
     recourse: FloatArray  # `r(G,v)`, `[d]`
 
     @classmethod
-    def of(cls, place: int, around: Surroundings, at: int) -> Choice:
+    def of(cls, place: int, around: Surroundings, at: int) -> HeadMove:
         """One of the neighbours of an input."""
         origin = (place, int(around.numbers[at]))
         return cls(int(around.keys[at]), origin, bool(around.probability[at] >= 0.5), around.recourses[at])
@@ -97,7 +97,7 @@ class PublishedState(CountingState):
     starts: npt.NDArray[np.int64]  # `t(G)`: heads ever started at each input, `[num_inputs]`
     seen: dict[int, Visit] = field(default_factory=dict)  # the first visit of each graph of the table
     heads: list[int] = field(default_factory=list)  # the input each head stands on
-    chosen: list[Choice] = field(default_factory=list)  # by each head in the latest step, the lead first; not stored
+    chosen: list[HeadMove] = field(default_factory=list)  # by each head in the latest step, the lead first; not stored
 
 
 class PublishedWalker(CountingWalk[PublishedState]):
@@ -170,11 +170,11 @@ class PublishedWalker(CountingWalk[PublishedState]):
         counts = np.fromiter(state.table.frequency(keys), np.float64, len(keys))
         weights = around.probability * counts
         chosen = draw(weights if weights.sum() > 0 else np.ones_like(weights), state.rng)
-        state.chosen = [Choice.of(state.heads[lead], around, chosen)]
+        state.chosen = [HeadMove.of(state.heads[lead], around, chosen)]
         for place in (place for head, place in enumerate(state.heads) if head != lead):
             hood = self.around(state, place)
             if len(hood.keys):
-                state.chosen.append(Choice.of(place, hood, _nearest(hood, state.chosen[0].recourse)))
+                state.chosen.append(HeadMove.of(place, hood, _nearest(hood, state.chosen[0].recourse)))
         self._record_step(state)
 
     def found(self, state: PublishedState) -> tuple[Counterfactual, ...]:

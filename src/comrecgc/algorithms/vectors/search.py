@@ -111,7 +111,7 @@ class InputState:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class InputTask:
     """One input to work on in a round."""
 
     input: int  # index of the input
@@ -125,7 +125,7 @@ class SearchState:
 
     inputs: list[InputState]  # what is known around each input
     seed: int  # seed of all draws
-    plan: list[Task]  # what to do in this round
+    plan: list[InputTask]  # what to do in this round
     done: int = 0  # how much of the plan is done
     centres: FloatArray | None = None  # centres chosen last, `[R, d]`; None before the end of the sweep
     curve: list[float] = field(default_factory=list)  # share covered after the sweep and every round
@@ -232,7 +232,7 @@ def decode_search(arrays: Arrays, fresh: SearchState) -> SearchState:
     return replace(
         fresh,
         inputs=inputs,
-        plan=[Task(*row) for row in arrays["plan"].tolist()],
+        plan=[InputTask(*row) for row in arrays["plan"].tolist()],
         done=int(arrays["done"]),
         centres=arrays.get("centres"),
         curve=arrays["curve"].tolist(),
@@ -362,7 +362,7 @@ class Searcher:
         embeddings = np.ascontiguousarray(rows, dtype=np.float32)
         none = ReachedGraphs.none(embeddings.shape[1])
         known = [InputState(graph, z, none, none) for graph, z in zip(inputs, embeddings, strict=True)]
-        plan = [Task(i, 0, 0) for i in range(len(known))]
+        plan = [InputTask(i, 0, 0) for i in range(len(known))]
         return SearchState(inputs=known, seed=seed, plan=plan, ended=not known, complete=not known)
 
     def step(self, state: SearchState) -> SearchState:
@@ -405,7 +405,7 @@ class Searcher:
         stalled = len(curve) > patience and curve[-1] - curve[-1 - patience] < least
         return stalled or len(curve) > self.config.max_rounds
 
-    def _plan(self, covers: BoolArray, *, nothing_found: bool) -> list[Task]:
+    def _plan(self, covers: BoolArray, *, nothing_found: bool) -> list[InputTask]:
         """Uncovered inputs aim at all centres, those that only a late centre covers at the first tenth.
 
         If nothing was found, there are no aims, and inputs go where acceptance is likeliest.
@@ -414,7 +414,7 @@ class Searcher:
         head = -(-num_centres // 10)
         uncovered = ~covers.any(axis=0)
         late = ~covers[:head].any(axis=0) & ~uncovered
-        plan: list[Task] = []
+        plan: list[InputTask] = []
         for wanted, effort, num_aims in (
             (uncovered, self.config.effort, num_centres),
             (late, self.config.head_effort, head),
@@ -422,10 +422,10 @@ class Searcher:
             if effort > 0 and wanted.any() and (num_aims or nothing_found):
                 share = np.ceil(effort * num_inputs / wanted.sum())
                 budget = int(np.clip(share, 1, self.config.most_expansions))
-                plan += [Task(i, budget, num_aims) for i in np.flatnonzero(wanted).tolist()]
+                plan += [InputTask(i, budget, num_aims) for i in np.flatnonzero(wanted).tolist()]
         return plan
 
-    def _pursue(self, state: SearchState, task: Task, centres: FloatArray) -> None:
+    def _pursue(self, state: SearchState, task: InputTask, centres: FloatArray) -> None:
         """Expand an input, then the graphs around it that are nearest to the aims."""
         known, aims = state.inputs[task.input], centres[: task.num_aims]
         draw = (state.seed, len(state.curve), task.input)
@@ -487,7 +487,7 @@ class Searcher:
         known.frontier = fresh.select(best[: config.num_frontier])
 
 
-def _chunk(state: SearchState) -> list[Task]:
+def _chunk(state: SearchState) -> list[InputTask]:
     """What to work on next, at least one input."""
     following = state.plan[state.done : state.done + _CHUNK]
     nodes = np.cumsum([state.inputs[task.input].graph.num_nodes for task in following])
