@@ -87,5 +87,5 @@ def test_what_it_cannot_do_is_refused() -> None:
     with pytest.raises(ValueError, match="does not support"):
         explainer_of(mode="regression")
     algorithm = CommonRecourse(GRAPHS)
-    with pytest.raises(InputError, match="first graph"):
+    with pytest.raises(InputError, match="once a graph"):
         _ = algorithm.explanation

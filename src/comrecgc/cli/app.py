@@ -237,7 +237,7 @@ def option(
 
 _data = functools.partial(option, rich_help_panel="Data")
 DATA = (
-    _data("smiles", str | None, None, "--smiles", "Tables: the column of SMILES.", "found by name or contents"),
+    _data("smiles", str | None, None, "--smiles", "Tables: the column of SMILES.", "found"),
     _data("target", str | None, None, "--target", "Tables: the column of classes, or of numbers with --threshold.", "found"),
     _data(
         "accept", str | None, None, "--accept",
@@ -254,7 +254,7 @@ DATA = (
     _data("raise_by", float | None, None, "--raise", "Tables: keep the numbers; the goal is a rise of at least X."),
     _data("lower_by", float | None, None, "--lower", "Tables: keep the numbers; the goal is a fall of at least X."),
     _data("to", float | None, None, "--to", "Tables: keep the numbers; the goal is at least X, or with --accept lower at most X."),
-    _data("id_column", str | None, None, "--id-column", "Tables: the column that names molecules.", "found by name"),
+    _data("id_column", str | None, None, "--id-column", "Tables: the column that names molecules.", "found"),
     _data("class_names", str | None, None, "--class-names", "Tables: names of reject and accept: toxic,harmless."),
     _data("skip_bad", bool, False, "--skip-bad", "Tables: leave out rows that cannot be read."),
     _data(

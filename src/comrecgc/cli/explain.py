@@ -34,7 +34,7 @@ _KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "tuple": lis
 
 @cli.app.command("explain", add_help_option=False)
 def _listed() -> None:
-    """Find the common recourses of a classifier on a dataset; missing models are trained once and kept."""
+    """Find common recourses of a classifier; missing models are trained and kept."""
 
 
 def explain_command() -> Any:
@@ -163,7 +163,7 @@ def explain(
     output: cli.Output,
     scale: cli.Scale,
 ) -> None:
-    """Find the common recourses of a classifier on a dataset; missing models are trained once and kept.
+    """Find common recourses of a classifier; missing models are trained and kept.
 
     Algorithms: ALGORITHMS. Exit code 3: the time budget ended the search before anything was found.
     """

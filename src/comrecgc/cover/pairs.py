@@ -244,12 +244,12 @@ class Reason(StrEnum):
     NO_COUNTERFACTUAL = "no counterfactual within theta found"
     NO_RECOURSE_NEAR = "no chosen recourse is near"
     BUDGET_EXHAUSTED = "more recourses would cover it"
-    NOT_BELIEVED = "accepted, but other models do not believe the result"
     OUT_OF_TIME = "time ran out before one was found"
     NOWHERE = "no rule can be carried out"
     TOO_FAR = "carried out, too far from the graph"
     OFF_RUNG = "carried out, not on the rung of the rules"
     STILL_REJECTED = "carried out, still rejected"
+    NOT_BELIEVED = "accepted, but other models do not believe the result"
 
 
 @dataclass(frozen=True)
