@@ -185,17 +185,17 @@ def steps_in_common(
 
 
 def published(
-    heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None, min_samples: int | None = None
+    heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None, **options: float
 ) -> Method:
-    """COMRECGC as its authors ran it."""
-    plain = (problem, delta, theta, min_samples) == ("fcr", 0.02, None, None)
-    varied = {} if min_samples is None else {"min_samples": min_samples}
+    """COMRECGC as its authors ran it, with other options where some are given."""
+    of_search = {key: value for key, value in options.items() if key != "min_samples"}
+    plain = (problem, delta, theta, of_search) == ("fcr", 0.02, None, options)
     return Method(
-        name=_named(f"published {heads} heads {problem} delta {delta:g}", varied),
+        name=_named(f"published {heads} heads {problem} delta {delta:g}", options),
         algorithm="published",
-        options={"num_heads": heads, "problem": problem, "delta": delta, **varied},
+        options={"num_heads": heads, "problem": problem, "delta": delta, **options},
         theta=theta,
-        searched_by=None if plain else published(heads),
+        searched_by=None if plain else published(heads, **of_search),
     )
 
 

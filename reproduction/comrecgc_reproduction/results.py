@@ -124,13 +124,13 @@ class ResultStore:
     def _computed(self, name: str, compute: Callable[[], Mapping[str, Any]]) -> CachedResult:
         if self.progress is not None:
             self.progress(name, 0, 1, "")
-        started, busy = time.monotonic(), time.process_time()
+        started, busy = time.monotonic(), _processor_seconds()
         value: CachedResult = {
             "cell": name,
             "version": __version__,
             **compute(),
             "seconds": round(time.monotonic() - started, 2),
-            "cpu_seconds": round(time.process_time() - busy, 2),
+            "cpu_seconds": round(_processor_seconds() - busy, 2),
             "peak_gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
             "machine": machine(),
             "packages": packages(),
@@ -182,6 +182,12 @@ class ResultStore:
                     cell[figure] = cell[f"published_{figure}"]
             writer.writerow(cell)
         return text.getvalue()
+
+
+def _processor_seconds() -> float:
+    """Processor seconds of this process and of its workers that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def machine() -> str:

@@ -58,11 +58,16 @@ class Runner:
             dataset: Name of the dataset.
             model: Kind of the classifier.
             trained: Whether to leave released models aside and train.
-            varied: Fields of the setup that differ from its defaults: `training_seed`, `swapped`, `pool`.
+            varied: Fields of the setup that differ from its defaults: `training_seed`, `swapped`, `pool`, `effort`, `most_size`.
         """
         key = (dataset, model, trained, *sorted(varied.items()))
         if key not in self._setups:
-            siblings = (setup for known, setup in self._setups.items() if known[0] == dataset and known[2] == trained)
+            effort = varied.get("effort", 1.0)
+            siblings = (
+                setup
+                for known, setup in self._setups.items()
+                if known[0] == dataset and known[2] == trained and setup.effort == effort
+            )
             self._setups[key] = Setup(
                 name=dataset,
                 model=model,

@@ -42,6 +42,8 @@ class Setup:
         training_seed: Seed of a classifier that is trained here.
         swapped: Whether the classes are exchanged, so that the other graphs are rejected.
         pool: How a classifier that is trained here pools its nodes: "max", as the released ones, or "mean".
+        effort: Share of the scale's effort that an embedder trained here takes.
+        most_size: Graphs with more nodes and edges than this are not explained; None for all graphs.
         sibling: A setup of the same graphs whose embedder this one shares, so that graphs are embedded once for both.
     """
 
@@ -56,14 +58,21 @@ class Setup:
     training_seed: int = 0
     swapped: bool = False
     pool: str = "max"
+    effort: float = 1.0
+    most_size: int | None = None
     sibling: Setup | None = None
 
     @property
     def label(self) -> str:
         """Dataset and model in a word; cells are named after it."""
-        trained = f" trained {self.training_seed}" if self.training_seed else ""
-        pool = "" if self.pool == "max" else f" {self.pool} pool"
-        return f"{self.name} {self.model}{trained}{' swapped' if self.swapped else ''}{pool}"
+        varied = (
+            f"trained {self.training_seed}" if self.training_seed else "",
+            "swapped" if self.swapped else "",
+            "" if self.pool == "max" else f"{self.pool} pool",
+            "" if self.effort == 1 else f"effort {self.effort:g}",
+            "" if self.most_size is None else f"up to {self.most_size}",
+        )
+        return " ".join([self.name, self.model, *filter(None, varied)])
 
     @cached_property
     def whole(self) -> GraphDataset:
@@ -78,6 +87,8 @@ class Setup:
     def dataset(self) -> GraphDataset:
         """The graphs that are explained: all, or a sample with as many of each class, the same in every run."""
         whole, most = self.whole, self.scale.most_graphs
+        if self.most_size is not None:
+            whole = whole.subset([i for i, graph in enumerate(whole.graphs) if graph.size <= self.most_size])
         if most is None or len(whole) <= most:
             return whole
         order = np.random.default_rng(_SEED).permutation(len(whole))
@@ -98,7 +109,7 @@ class Setup:
     def classifier(self) -> Classifier:
         """The classifier to be explained."""
         training = ClassifierTraining(model=self.model, epochs=self.scale.epochs, seed=self.training_seed)
-        folder = self.models / self.label.replace(" ", "-")
+        folder = self.models / replace(self, effort=1.0, most_size=None).label.replace(" ", "-")
         if self.pool == "mean":
             return obtain_mean_pooled(self.whole, training, folder / "classifier.safetensors")
         return obtain_classifier(
@@ -110,8 +121,8 @@ class Setup:
         """The embedder that measures distances."""
         if self.sibling is not None:
             return self.sibling.embedder
-        training = EmbedderTraining(effort=self.scale.effort, jobs=self.jobs, seed=_SEED)
-        folder = self.models / self.name
+        training = EmbedderTraining(effort=self.scale.effort * self.effort, jobs=self.jobs, seed=_SEED)
+        folder = self.models / (self.name if self.effort == 1 else f"{self.name}-effort-{self.effort:g}")
         return obtain_embedder(self.whole, self.released_embedder, folder, training=training, progress=self.progress)[0]
 
     @property

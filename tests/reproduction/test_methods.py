@@ -49,6 +49,7 @@ def figures(method: Method, setup: Setup, kept: Path | None = None) -> dict[str,
     [
         published(3, problem="fc"),
         published(3, delta=0.04),
+        published(3, delta=0.04, teleport=0.2, min_samples=3),
         source("gcf-nearest", problem="fc"),
         source("gcfexplainer", problem="fc"),
         summary("gcfexplainer"),
@@ -86,3 +87,8 @@ def test_a_cell_is_named_after_all_it_depends_on(tmp_path: Path) -> None:
     assert published(5).cell(setup, 1) == "published 5 heads fcr delta 0.02 theta 0.1 trees gcn seed 1 quick"
     assert published(5, theta=0.1).cell(setup, 1) == published(5).cell(setup, 1)
     assert published(5, theta=0.15).cell(setup, 1) != published(5).cell(setup, 1)
+    other = published(5, delta=0.04, teleport=0.1, min_samples=3)
+    assert other.name == "published 5 heads fcr delta 0.04 teleport 0.1 min_samples 3"
+    assert other.searched_by == published(5, teleport=0.1)
+    assert published(5, teleport=0.1).searched_by is None
+    assert published(5, min_samples=3).searched_by == published(5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,16 @@ def test_what_fails_leaves_no_cell(tmp_path: Path) -> None:
         store.value("a", _fail)
     assert store.is_empty
     assert (store.value("a", lambda: {"x": 1}) or {})["x"] == 1
+
+
+def test_processor_seconds_count_workers_that_have_ended(tmp_path: Path) -> None:
+    def busy() -> dict[str, float]:
+        subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"], check=True)
+        return {}
+
+    cell = ResultStore(folder=tmp_path).value("a", busy)
+    assert cell is not None
+    assert cell["cpu_seconds"] >= 0.4
 
 
 def _fail() -> dict[str, float]:

@@ -17,7 +17,7 @@ SCALE = replace(scale_of("quick"), epochs=1)
 
 
 def setup(tmp_path: Path, **options: Any) -> Setup:
-    return Setup(name="planted", model="gcn", scale=SCALE, models=tmp_path / "models", **options)
+    return Setup(**{"name": "planted", "model": "gcn", "scale": SCALE, "models": tmp_path / "models", **options})
 
 
 def test_what_is_missing_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,11 +60,23 @@ def test_classes_are_swapped_and_seeds_give_other_classifiers(tmp_path: Path) ->
     assert len(labels) == 3
 
 
+def test_large_graphs_are_left_out_where_asked_and_the_models_stay(tmp_path: Path) -> None:
+    whole = setup(tmp_path).whole
+    most = int(np.median([graph.size for graph in whole.graphs]))
+    some = setup(tmp_path, most_size=most, scale=replace(SCALE, most_graphs=None))
+    assert [g.size for g in some.dataset.graphs] == [g.size for g in whole.graphs if g.size <= most]
+    assert 0 < len(some.dataset) < len(whole) == len(some.whole)
+    assert some.label == f"planted gcn up to {most}"
+    assert setup(tmp_path, effort=0.1, pool="mean").label == "planted gcn mean pool effort 0.1"
+
+
 def test_setups_of_the_same_graphs_share_their_embedder(tmp_path: Path) -> None:
     runner = Runner(folder=tmp_path, scale=SCALE)
     first = runner.setup("planted")
     first.__dict__["embedder"] = embedder = object()  # in place of one that is trained
     assert runner.setup("planted", "gin").embedder is embedder
     assert runner.setup("planted", "gin", training_seed=1, swapped=True).embedder is embedder
+    assert runner.setup("planted", "gin", most_size=20).embedder is embedder
+    assert runner.setup("planted", effort=0.5).sibling is None  # another embedder
     assert runner.setup("planted", trained=True).sibling is None
     assert runner.setup("aids").sibling is None
