@@ -132,7 +132,7 @@ def _verdicts(
         f"A figure is *near* if it is within {_NEAR:g} points of the print, or {_NEAR / 100:g} of an accuracy.",
         f"A table is *reproduced* if all its figures are near, and *mostly* if {_MOSTLY:.0%} are. Below, coverage of COMRECGC or of the row named.",
         f"Datasets are in the order {_DATASETS}; the paper's figures are in brackets. All rows: [tables.csv](reproduction/tables.csv).",
-        "Seconds, memory, machine and versions of every cell: [cells.csv](reproduction/cells.csv).",
+        "Seconds, machine and versions of every cell: [cells.csv](reproduction/cells.csv), with the most memory that its process had held until then.",
         "Minutes are of one processor, each cell counted at the first table that uses it.",
         "",
         _line(columns),
@@ -276,7 +276,7 @@ def _differences(table: Table) -> str:
     lines = [
         "## Figures that differ",
         "",
-        "What the paper left open was varied (`comrecgc reproduce differences --scale full --seeds 1`). A print outside the range is not explained by what was varied. One inside may be: look how near the nearest variant comes.",
+        "What the paper left open was varied (`comrecgc reproduce differences --scale full --seeds 1`). A print outside the range is not explained by what was varied. One inside may be, above all if a variant is near it.",
         "Without clusters, a hundred recourses of two heads cover 200 inputs at most, and 200 inputs are the print on NCI1, Mutagenicity and AIDS. So a match there says little, and Proteins does not follow it.",
         f"Table 5 compares COMRECGC with the ten graphs of other explainers: {copied} of these {summaries} figures are those of GCFExplainer's paper (Huang et al., WSDM 2023), rounded. So they were copied, and the settings behind them are of another paper, which does not have them either.",
         "",
@@ -290,7 +290,10 @@ def _differences(table: Table) -> str:
         if least is None or greatest is None or printed is None:
             lines.append(_line([name, varied, f"{printed:g}", NOT_RUN, "", "", share]))
             continue
-        inside = "yes" if least <= printed <= greatest else f"no, {'above' if printed > greatest else 'below'}"
+        close = "one is near" if abs((near or 0.0) - printed) <= _NEAR else "none is near"
+        inside = (
+            f"yes, {close}" if least <= printed <= greatest else f"no, {'above' if printed > greatest else 'below'}"
+        )
         here = f"{least:.1f} to {greatest:.1f}"
         if run == 1:  # no range
             inside, here = "", f"{least:.1f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import random
 import subprocess
 import sys
@@ -39,6 +40,36 @@ def test_a_quick_table_equals_the_paper_and_is_found_again(
     assert "--resume goes on" in capsys.readouterr().err
     assert run(monkeypatch, *command, "--resume") == 0
     assert files(tmp_path) == first
+
+
+def test_a_table_runs_from_the_archive_to_the_page(
+    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (
+        "reproduce",
+        "fine",
+        "page",
+        "--scale",
+        "quick",
+        "--jobs",
+        "1",
+        "--data-root",
+        data_root,
+        "--out",
+        tmp_path,
+    )
+    assert run(monkeypatch, *command) == 0
+    first = files(tmp_path / "page")
+    with (tmp_path / "fine.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["column"] == "mutagenicity, %"]
+    assert [row["row"] for row in rows] == ["Δ = 0.02", "Δ = 0.025", "Δ = 0.03", "Δ = 0.035", "Δ = 0.04"]
+    assert all(0 < float(row["mean"]) <= 100 for row in rows)
+    (line,) = [line for line in first["reproduction.md"].decode().splitlines() if line.startswith("| `fine`")]
+    assert "of 5 |" in line
+    assert len(list((tmp_path / "cells").iterdir())) == len(rows)
+    monkeypatch.setattr("comrecgc_reproduction.methods.Method.figures", lambda *_: pytest.fail("computed again"))
+    assert run(monkeypatch, *command, "--resume") == 0
+    assert files(tmp_path / "page") == first
 
 
 def test_tables_of_what_was_computed(
