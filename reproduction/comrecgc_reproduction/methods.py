@@ -109,15 +109,14 @@ class Method:
 
     def _summarised(self, setup: Setup, seed: int, kept: Path | None) -> dict[str, Any]:
         """A few graphs of the baseline for all inputs; all that it found, if they are fewer."""
-        subject = subject_of(setup)
-        with reproducible():
-            baseline = self._made(setup)
+        with reproducible():  # whatever the number of cores, and whether the run was resumed
+            subject, baseline = subject_of(setup), self._made(setup)
             assert isinstance(baseline, Baseline)
             found = baseline.run(
                 subject, np.random.default_rng(seed), RunContext(checkpoint=kept, resume=self.searched_by is not None)
             )
-        count = min(self.num_graphs, len(found))
-        chosen = summarise(found, subject, num_graphs=count, theta=self.theta or 0.1) if count else None
+            count = min(self.num_graphs, len(found))
+            chosen = summarise(found, subject, num_graphs=count, theta=self.theta or 0.1) if count else None
         return {
             "inputs": len(subject.inputs),
             "coverage": 0.0 if chosen is None else chosen.coverage,
@@ -148,9 +147,10 @@ def subject_of(setup: Setup) -> Subject:
 
 def in_common_without_clusters(setup: Setup, seed: int, *, heads: int = 5, delta: float = 0.02) -> dict[str, Any]:
     """Coverage of a hundred recourses taken from the steps of the published walk: each step's lead, and the heads within Δ of it."""
-    subject, theta = subject_of(setup), paper_theta(setup.name)
+    theta = paper_theta(setup.name)
     walk = PublishedWalk(num_steps=setup.scale.num_steps, num_heads=heads)
     with reproducible():
+        subject = subject_of(setup)
         sets = steps_in_common(walk, subject, np.random.default_rng(seed), theta=theta, delta=delta)
     incidence = np.zeros((max(len(sets), 1), len(subject.inputs)), dtype=bool)
     for row, inputs in enumerate(sets):
