@@ -16,7 +16,6 @@ import argparse
 import json
 import resource
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,10 @@ from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Su
 from comrecgc.algorithms.registry import algorithm_of
 from comrecgc.cover import PublishedClustering, normalised_distances, pairs_within
 from comrecgc.data import paper_theta
-from comrecgc.graphs import Graph
 from comrecgc.models import predict
 from comrecgc.run import RunContext
 from comrecgc.scoring import NeighbourhoodScorer
+from comrecgc_reproduction.methods import without_isolated_nodes
 from comrecgc_reproduction.summary import summarise
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
@@ -76,7 +75,7 @@ def measured(
     took = {"seconds": time.monotonic() - wall, "cpu": time.process_time() - cpu}
     took["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     if arguments.loose:
-        found = without_loose_nodes(subject, found)
+        found = without_isolated_nodes(subject, found)
     min_samples = 3 if dataset == "mutagenicity" else 2  # as the paper's tables were made
     figures = {**took, **figures_of(subject, found, paper_theta(dataset), min_samples)}
     if arguments.record is not None:
@@ -84,18 +83,6 @@ def measured(
         with arguments.record.open("a") as record:
             record.write(json.dumps(facts | {key: round(value, 4) for key, value in figures.items()}) + "\n")
     return figures
-
-
-def without_loose_nodes(subject: Subject, found: Counterfactuals) -> Counterfactuals:
-    """The counterfactuals without their isolated nodes, where the classifier still accepts them."""
-    smaller = []
-    for each in found.found:
-        kept = each.graph.degrees() > 0
-        if kept.any():
-            place = np.cumsum(kept) - 1
-            smaller.append(replace(each, graph=Graph(each.graph.labels[kept], place[each.graph.edges])))
-    accepted = subject.accepted([each.graph for each in smaller]) > 0.5
-    return Counterfactuals(tuple(each for each, is_accepted in zip(smaller, accepted, strict=True) if is_accepted))
 
 
 def figures_of(subject: Subject, found: Counterfactuals, theta: float, min_samples: int) -> dict[str, float]:

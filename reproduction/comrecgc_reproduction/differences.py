@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from comrecgc_reproduction import paper
-from comrecgc_reproduction.methods import in_common_without_clusters, published, summary
+from comrecgc_reproduction.methods import (
+    in_common_without_clusters,
+    masks_without_isolated_nodes,
+    published,
+    source,
+    summary,
+)
 from comrecgc_reproduction.paper import DATASETS
 from comrecgc_reproduction.results import CachedResult
 from comrecgc_reproduction.runner import Runner, coverage, versions
@@ -57,6 +63,7 @@ def questions() -> tuple[Question, ...]:
             },
         ),
         *(_about_masks(dataset) for dataset in ("aids", "proteins", "nci1")),
+        *(_about_edges(dataset) for dataset in ("mutagenicity", "proteins")),
         *(_about_steps(dataset) for dataset in ("aids", "proteins", "nci1", "mutagenicity")),
         *(_about_training(dataset, *model) for dataset in ("aids", "proteins") for model in _MODELS),
         *(_about_classes(dataset, line) for dataset, line in zip(paper.SOCIAL, paper.SOCIAL_COMRECGC, strict=True)),
@@ -73,6 +80,31 @@ def _about_masks(dataset: str) -> Question:
             for options in _RC
         },
     )
+
+
+def _about_edges(dataset: str) -> Question:
+    varied: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("defaults", {}),
+        ("learning rate 0.01, momentum 0.9", {"learning_rate": 0.01, "momentum": 0.9}),
+        *((f"min_samples {least}", {"min_samples": least}) for least in (1, 2, 5)),
+    )
+
+    def without_nodes(runner: Runner) -> CachedResult | None:
+        return runner.seeded("cfgnnexplainer without isolated nodes", masks_without_isolated_nodes, dataset)[0]
+
+    return Question(
+        name=f"Table 17, CF-GNNExplainer on {dataset}",
+        varied="both settings of its authors; min_samples 1, 2 and 5; nodes that lose their last edge dropped",
+        printed=_printed(paper.CF_GNNEXPLAINER, dataset),
+        variants={
+            **{name: _recourses_of_masks(dataset, options) for name, options in varied},
+            "nodes without an edge dropped": without_nodes,
+        },
+    )
+
+
+def _recourses_of_masks(dataset: str, options: dict[str, Any]) -> Variant:
+    return lambda runner: runner.results(source("cfgnnexplainer", **options), dataset)[0]
 
 
 def _about_steps(dataset: str) -> Question:
@@ -127,7 +159,7 @@ def _printed(line: paper.Line, dataset: str) -> float:
     return float(line[DATASETS.index(dataset)].coverage or 0)
 
 
-def _clusters(heads: int = 5, *, theta: float | None = 0.1, **options: float) -> Variant:
+def _clusters(heads: int = 5, *, theta: float | None = 0.1, **options: Any) -> Variant:
     method = published(heads, delta=0.04, theta=theta, **options)
     return lambda runner: runner.results(method, "proteins")[0]
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from comrecgc.algorithms.base import Algorithm
-from comrecgc.algorithms.baselines.baseline import Baseline, Subject
+from comrecgc.algorithms.baselines.baseline import Baseline, Counterfactuals, Subject
+from comrecgc.algorithms.baselines.edge_masks import CFGNNExplainer
 from comrecgc.algorithms.baselines.published import PublishedWalk, PublishedWalker
 from comrecgc.algorithms.inputs import Rejects
 from comrecgc.algorithms.registry import algorithm_of
-from comrecgc.cover import greedy_cover
+from comrecgc.cover import PublishedClustering, greedy_cover, pairs_within
 from comrecgc.data import paper_theta
 from comrecgc.explainer import CommonRecourseExplainer
+from comrecgc.graphs import Graph
 from comrecgc.models import predict
 from comrecgc.run import RunContext, reproducible
 from comrecgc.scoring import EditMemory, NeighbourhoodScorer
@@ -159,6 +161,33 @@ def in_common_without_clusters(setup: Setup, seed: int, *, heads: int = 5, delta
     return {"inputs": len(subject.inputs), "sets": len(sets), "coverage": covered / max(len(subject.inputs), 1)}
 
 
+def masks_without_isolated_nodes(setup: Setup, seed: int) -> dict[str, Any]:
+    """Coverage of CF-GNNExplainer's recourses if nodes that lose their last edge are dropped, and only what is still accepted counts."""
+    theta, least = paper_theta(setup.name), _MIN_SAMPLES.get(setup.name, 2)
+    with reproducible():
+        subject = subject_of(setup)
+        found = without_isolated_nodes(subject, CFGNNExplainer().run(subject, np.random.default_rng(seed)))
+        share = 0.0
+        if found.found:
+            ends = subject.embedded([each.graph for each in found.found])
+            pairs = pairs_within(*subject.embedded(subject.inputs), *ends, theta)
+            clustering = PublishedClustering(theta=theta, delta=0.02, num_recourses=MOST_RECOURSES, min_samples=least)
+            share = clustering.choose(pairs).coverage
+    return {"inputs": len(subject.inputs), "found": len(found), "coverage": share}
+
+
+def without_isolated_nodes(subject: Subject, found: Counterfactuals) -> Counterfactuals:
+    """The counterfactuals without their isolated nodes, where the classifier still accepts them."""
+    smaller = []
+    for each in found.found:
+        kept = each.graph.degrees() > 0
+        if kept.any():
+            place = np.cumsum(kept) - 1
+            smaller.append(replace(each, graph=Graph(each.graph.labels[kept], place[each.graph.edges])))
+    accepted = subject.accepted([each.graph for each in smaller]) > 0.5
+    return Counterfactuals(tuple(each for each, is_accepted in zip(smaller, accepted, strict=True) if is_accepted))
+
+
 def steps_in_common(
     walk: PublishedWalk, subject: Subject, rng: np.random.Generator, *, theta: float, delta: float
 ) -> list[frozenset[int]]:
@@ -188,7 +217,7 @@ def published(
     heads: int, *, problem: str = "fcr", delta: float = 0.02, theta: float | None = None, **options: float
 ) -> Method:
     """COMRECGC as its authors ran it, with other options where some are given."""
-    of_search = {key: value for key, value in options.items() if key != "min_samples"}
+    of_search: dict[str, Any] = {key: value for key, value in options.items() if key != "min_samples"}
     plain = (problem, delta, theta, of_search) == ("fcr", 0.02, None, options)
     return Method(
         name=_named(f"published {heads} heads {problem} delta {delta:g}", options),
@@ -214,15 +243,17 @@ def moving_walk(heads: int = 5, *, problem: str = "fcr") -> Method:
 
 
 def source(name: str, *, problem: str = "fcr", **options: Any) -> Method:
-    """Recourses from the counterfactuals of a baseline."""
-    if (name, problem) == ("gcfexplainer", "fc"):
-        options.setdefault("min_samples", 2)  # on every dataset, unlike the other rows
+    """Recourses from the counterfactuals of a baseline, with other options than its defaults where some are given."""
+    of_search = {key: value for key, value in options.items() if key != "min_samples"}
+    least = (
+        {"min_samples": 2} if (name, problem) == ("gcfexplainer", "fc") else {}
+    )  # on every dataset, unlike other rows
     return Method(
-        name=f"{name} {problem}",
+        name=_named(f"{name} {problem}", options),
         algorithm=name,
-        options={"problem": problem, **options},
+        options={"problem": problem, **least, **options},
         random=name != "dataset",
-        searched_by=_walk_of(name, problem),
+        searched_by=_walk_of(name, problem) or (source(name, **of_search) if of_search != options else None),
     )
 
 

@@ -9,10 +9,21 @@ from typing import Any
 
 import pytest
 
+from comrecgc.algorithms.baselines.baseline import Counterfactual, Counterfactuals
 from comrecgc.data import GraphDataset
+from comrecgc.graphs import Graph
 from comrecgc.models import Classifier, Embedder
 from comrecgc_reproduction import scale_of
-from comrecgc_reproduction.methods import Method, in_common_without_clusters, moving_walk, published, source, summary
+from comrecgc_reproduction.methods import (
+    Method,
+    in_common_without_clusters,
+    moving_walk,
+    published,
+    source,
+    subject_of,
+    summary,
+    without_isolated_nodes,
+)
 from comrecgc_reproduction.setups import Setup
 from tests.algorithms.baselines.subjects import Killed, killing
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
@@ -82,6 +93,23 @@ def test_without_clusters_a_recourse_is_that_of_one_step(tmp_path: Path) -> None
     assert found["inputs"] == figures(published(3), setup)["inputs"]
 
 
+def test_isolated_nodes_are_dropped_and_the_rest_is_classified_again(tmp_path: Path) -> None:
+    setup = trees(tmp_path)
+    subject = subject_of(setup)
+    tied, loose = Graph([0, 2, 1], [(0, 2)]), Graph([0, 1, 1], [(0, 1)])  # the model rejects label 2
+    bare = Graph([2, 2], [])  # nothing is left of it
+    still_rejected = Graph([2, 0, 1], [(0, 1)])
+    found = Counterfactuals(
+        tuple(
+            Counterfactual(graph=graph, probability=0.9, input=place)
+            for place, graph in enumerate((tied, loose, bare, still_rejected))
+        )
+    )
+    kept = without_isolated_nodes(subject, found).found
+    assert [each.input for each in kept] == [0, 1]
+    assert [each.graph for each in kept] == [Graph([0, 1], [(0, 1)]), Graph([0, 1], [(0, 1)])]
+
+
 def test_a_cell_is_named_after_all_it_depends_on(tmp_path: Path) -> None:
     setup = trees(tmp_path)
     assert published(5).cell(setup, 1) == "published 5 heads fcr delta 0.02 theta 0.1 trees gcn seed 1 quick"
@@ -92,3 +120,7 @@ def test_a_cell_is_named_after_all_it_depends_on(tmp_path: Path) -> None:
     assert other.searched_by == published(5, teleport=0.1)
     assert published(5, teleport=0.1).searched_by is None
     assert published(5, min_samples=3).searched_by == published(5)
+    assert source("cfgnnexplainer", min_samples=1).name == "cfgnnexplainer fcr min_samples 1"
+    assert source("cfgnnexplainer", min_samples=1).searched_by == source("cfgnnexplainer")
+    assert source("cfgnnexplainer", momentum=0.9).searched_by is None
+    assert source("gcfexplainer", problem="fc").name == "gcfexplainer fc"
