@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from comrecgc_reproduction import paper
@@ -16,7 +18,7 @@ from comrecgc_reproduction.methods import (
 )
 from comrecgc_reproduction.paper import DATASETS
 from comrecgc_reproduction.results import CachedResult
-from comrecgc_reproduction.runner import Runner, coverage, versions
+from comrecgc_reproduction.runner import Runner, coverage, length, versions
 from comrecgc_reproduction.tables import Entry, Row, Table
 
 Variant = Callable[[Runner], CachedResult | None]
@@ -37,13 +39,13 @@ class Question:
     Args:
         name: Which figure.
         varied: What was varied, in words.
-        printed: What the paper printed.
+        printed: What the paper printed: coverage, and the length of the recourses where it did.
         variants: The ways it was computed, by name; a cell each.
     """
 
     name: str
     varied: str
-    printed: float
+    printed: paper.Printed
     variants: dict[str, Variant]
 
 
@@ -53,7 +55,7 @@ def questions() -> tuple[Question, ...]:
         Question(
             name="Table 6, proteins at Δ = 0.04",
             varied="min_samples 1, 2, 3, 5 and 10 at θ = 0.1; 2 to 6 heads; 10,000 steps; the defaults of the published script (τ = 0.1, 10,000 neighbours, min_samples 3); θ = 0.15",
-            printed=41.5,
+            printed=paper.GRID[0.1, 0.04][DATASETS.index("proteins")],
             variants={
                 **{f"min_samples {least}": _clusters(min_samples=least) for least in (1, 2, 3, 5, 10)},
                 **{f"{heads} heads": _clusters(heads) for heads in (2, 3, 4, 6)},
@@ -67,6 +69,10 @@ def questions() -> tuple[Question, ...]:
         *(_about_steps(dataset) for dataset in ("aids", "proteins", "nci1", "mutagenicity")),
         *(_about_training(dataset, *model) for dataset in ("aids", "proteins") for model in _MODELS),
         *(_about_classes(dataset, line) for dataset, line in zip(paper.SOCIAL, paper.SOCIAL_COMRECGC, strict=True)),
+        *(
+            _about_baseline(dataset, line)
+            for dataset, line in zip(paper.SOCIAL, paper.SOCIAL_GCFEXPLAINER, strict=True)
+        ),
     )
 
 
@@ -132,31 +138,53 @@ def _about_training(dataset: str, model: str, table: int) -> Question:
     )
 
 
+_SWAPPED = {"swapped": True}
+
+
 def _about_classes(dataset: str, printed: paper.Printed) -> Question:
     varied: tuple[tuple[str, str, float | None, dict[str, Any]], ...] = (
         *(
-            (f"{model.upper()}, θ = {theta or 0.1:g}{', classes exchanged' if swapped else ''}", model, theta, {"swapped": swapped})
+            (f"{model.upper()}, θ = {theta or 0.1:g}{', classes exchanged' if swapped else ''}", model, theta, swapped)
             for model in ("gin", "gcn")
-            for swapped in (False, True)
+            for swapped in ({}, _SWAPPED)
             for theta in (None, 0.15, 0.2)
         ),
         *((f"GIN, training seed {seed}", "gin", None, {"training_seed": seed}) for seed in range(1, 10)),
+        *(
+            (f"GIN, classes exchanged, training seed {seed}", "gin", None, {"training_seed": seed, **_SWAPPED})
+            for seed in range(1, 5)
+        ),
         ("GIN, mean pool", "gin", None, {"pool": "mean"}),
         *((f"GIN, graphs up to size {size}", "gin", None, {"most_size": size}) for size in (100, 200, 500)),
-        *((f"GIN, embedder trained {effort:g} times as long", "gin", None, {"effort": effort}) for effort in (0.1, 0.3)),
-    )  # fmt: skip
+        *(
+            (f"GIN, embedder trained {effort:g} times as long", "gin", None, {"effort": effort})
+            for effort in (0.1, 0.3)
+        ),
+    )
     return Question(
         name=f"Table 16, {dataset}",
         varied="which class is rejected; GIN or GCN; θ = 0.1, 0.15, 0.2; training seeds 0 to 9; a mean pool; graphs of at most 100, 200 or 500 nodes and edges; an embedder trained for less",
-        printed=float(printed.coverage or 0),
+        printed=printed,
         variants={
             name: _trained(dataset, model, theta=theta, **options) for name, model, theta, options in varied
         },
     )  # fmt: skip
 
 
-def _printed(line: paper.Line, dataset: str) -> float:
-    return float(line[DATASETS.index(dataset)].coverage or 0)
+def _about_baseline(dataset: str, printed: paper.Printed) -> Question:
+    def walked(**options: Any) -> Variant:
+        return lambda runner: runner.result(source("gcfexplainer"), runner.setup(dataset, "gin", **options), 0)
+
+    return Question(
+        name=f"Table 16, GCFExplainer on {dataset}",
+        varied="which class is rejected",
+        printed=printed,
+        variants={"as described": walked(), "classes exchanged": walked(**_SWAPPED)},
+    )
+
+
+def _printed(line: paper.Line, dataset: str) -> paper.Printed:
+    return line[DATASETS.index(dataset)]
 
 
 def _clusters(heads: int = 5, *, theta: float | None = 0.1, **options: Any) -> Variant:
@@ -185,21 +213,72 @@ def _trained(dataset: str, model: str, *, theta: float | None = None, **varied: 
     return lambda runner: runner.result(published(5, theta=theta), runner.setup(dataset, model, **varied), 0)
 
 
-def differences_table(runner: Runner) -> Table:
-    """For each figure the print, the range of the variants, the nearest variant, and the number of variants run."""
-    rows = []
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The figures that the variants of a question give.
+
+    Args:
+        question: The question.
+        asked: Number of variants.
+        cells: The cells of those that were run, by name of the variant.
+    """
+
+    question: Question
+    asked: int
+    cells: dict[str, CachedResult]
+
+    @property
+    def coverages(self) -> dict[str, float]:
+        """Coverage in percent, by name of the variant."""
+        return {name: share for name, cell in self.cells.items() if (share := coverage(cell)) is not None}
+
+    @property
+    def nearest(self) -> str:
+        """The variant whose coverage is nearest to the print; empty if none was run."""
+        printed = float(self.question.printed.coverage or 0)
+        return min(self.coverages, key=lambda name: abs(self.coverages[name] - printed), default="")
+
+
+def answers(runner: Runner) -> list[Answer]:
+    """Every question with what its variants gave."""
+    found = []
     for question in questions():
         some = list(question.variants.items())[: None if runner.scale.most_graphs is None else _FEW]
         cells = {name: cell for name, variant in some if (cell := variant(runner)) is not None}
-        values = {name: value for name, cell in cells.items() if (value := coverage(cell)) is not None}
-        nearest = min(values, key=lambda name: abs(values[name] - question.printed), default="")
-        figures = (min(values.values()), max(values.values()), values[nearest]) if values else (None, None, None)
-        ends = [Entry(missing=1) if figure is None else Entry(values=(figure,)) for figure in figures]
-        counts = [Entry(values=(float(count),)) for count in (len(values), len(some))]
-        name = f"{question.name} — {question.varied} — {nearest}"
-        rows.append(Row(name=name, entries=(Entry(values=(question.printed,)), *ends, *counts)))
+        found.append(Answer(question=question, asked=len(some), cells=cells))
+    return found
+
+
+def differences_table(runner: Runner) -> Table:
+    """For each figure the print, the range of the variants, the nearest variant, and the number of variants run."""
+    rows = []
+    for answer in answers(runner):
+        question, shares, nearest = answer.question, answer.coverages, answer.nearest
+        figures: list[float | None] = (
+            [min(shares.values()), max(shares.values()), shares[nearest]] if shares else [None] * 3
+        )
+        figures.append(length(answer.cells[nearest]) if nearest and question.printed.length is not None else None)
+        entries = [Entry(missing=1) if figure is None else Entry(values=(figure,)) for figure in figures]
+        counts = [Entry(values=(float(count),)) for count in (len(shares), answer.asked)]
+        entries[2:] = [
+            replace(entry, printed=figure) for entry, figure in zip(entries[2:], question.printed, strict=True)
+        ]
+        rows.append(Row(name=f"{question.name} — {question.varied} — {nearest}", entries=(*entries, *counts)))
     return Table(
         name="differences", number="all tables", title="Figures that differ, and what was varied",
-        columns=("printed", "least", "greatest", "nearest", "variants run", "variants"), rows=tuple(rows),
+        columns=("least, %", "greatest, %", "nearest, %", "nearest, length", "variants run", "variants"), rows=tuple(rows),
         notes=(runner.scale.sentence, versions()),
     )  # fmt: skip
+
+
+def variants_csv(runner: Runner) -> str:
+    """Every variant that was run, with the print beside it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["figure", "variant", "coverage", "length", "inputs", "printed", "printed length"])
+    for answer in answers(runner):
+        printed = answer.question.printed
+        for name, cell in answer.cells.items():
+            row = (coverage(cell), length(cell), cell.get("inputs"), printed.coverage, printed.length)
+            writer.writerow([answer.question.name, name, *("" if value is None else f"{value:.6g}" for value in row)])
+    return text.getvalue()

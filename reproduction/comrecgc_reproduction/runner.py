@@ -163,9 +163,9 @@ def coverage(result: dict[str, Any]) -> float | None:
 
 
 def length(result: dict[str, Any]) -> float | None:
-    """Total length of the recourses."""
+    """Total length of the recourses; None for a cell without it."""
     value = result.get("published_length")
-    value = result["length"] if value is None else value
+    value = result.get("length") if value is None else value
     return None if value is None else float(value)
 
 

@@ -75,6 +75,30 @@ def test_a_table_whose_figures_are_all_near_is_reproduced(tmp_path: Path) -> Non
     assert verdicts == [["differs so far", "1 of 2 (24 printed)"], ["reproduced so far", "2 of 2 (24 printed)"]]
 
 
+def test_lengths_stand_beside_coverages_where_the_paper_printed_them(tmp_path: Path) -> None:
+    runner = computed(tmp_path)
+    name = "published 5 heads fcr delta 0.02 theta 0.1 imdb-multi gin swapped seed 0 full"
+    store(tmp_path, name, coverage=0.21, length=7.86, inputs=1389)
+    store(tmp_path, "cfgnnexplainer without isolated nodes proteins gcn seed 0 full", coverage=0.057, inputs=366)
+    write_page(runner, EXCEPT_ITSELF)
+    page = (tmp_path / "page" / "reproduction.md").read_text()
+    multi = line(page, "| Table 16, imdb-multi")
+    assert (multi[2], multi[5]) == ("21.9; 7.7", "GIN, θ = 0.1, classes exchanged: 21.0; 7.86")
+    edges = line(page, "| Table 17, CF-GNNExplainer on proteins")
+    assert (edges[2], edges[5]) == ("0; 0", "nodes without an edge dropped: 5.7")
+    with (tmp_path / "page" / "reproduction" / "variants.csv").open() as file:
+        rows = {(row["figure"], row["variant"]): row for row in csv.DictReader(file)}
+    row = rows["Table 16, imdb-multi", "GIN, θ = 0.1, classes exchanged"]
+    assert [row[key] for key in ("coverage", "length", "inputs", "printed", "printed length")] == [
+        "21",
+        "7.86",
+        "1389",
+        "21.9",
+        "7.7",
+    ]
+    assert rows["Table 5, RCExplainer on aids", "sparsity 0.1"]["printed length"] == ""
+
+
 def test_rows_of_other_explainers_were_copied() -> None:
     assert copied_summaries() == (16, 16)
 
