@@ -64,6 +64,7 @@ def questions() -> tuple[Question, ...]:
                 "θ = 0.15": _clusters(theta=None),
             },
         ),
+        _about_small_steps(),
         *(_about_masks(dataset) for dataset in ("aids", "proteins", "nci1")),
         *(_about_edges(dataset) for dataset in ("mutagenicity", "proteins")),
         *(_about_steps(dataset) for dataset in ("aids", "proteins", "nci1", "mutagenicity")),
@@ -73,6 +74,25 @@ def questions() -> tuple[Question, ...]:
             _about_baseline(dataset, line)
             for dataset, line in zip(paper.SOCIAL, paper.SOCIAL_GCFEXPLAINER, strict=True)
         ),
+    )
+
+
+def _about_small_steps() -> Question:
+    where, delta = "mutagenicity", 0.025
+
+    def clusters(heads: int = 5, seed: int = 0, **options: Any) -> Variant:
+        return lambda runner: runner.result(published(heads, delta=delta, **options), runner.setup(where), seed)
+
+    return Question(
+        name=f"Table 7, Δ = {delta:g}",
+        varied="min_samples 1, 2, 3 and 5; seeds 0 to 2 of the walk; 4, 5 or 6 heads",
+        printed=paper.FINE_DELTA[delta][0],
+        variants={
+            "as in Table 3": clusters(),
+            **{f"min_samples {least}": clusters(min_samples=least) for least in (1, 2, 5)},
+            **{f"seed {seed}": clusters(seed=seed) for seed in (1, 2)},
+            **{f"{heads} heads": clusters(heads) for heads in (4, 6)},
+        },
     )
 
 

@@ -38,6 +38,7 @@ _WHY = {
     "social": "[no model was released](#figures-that-differ)",
     "ablation": "[how recourses were chosen is not known](#figures-that-differ)",
     "ten": "[rows of other explainers are copied](#figures-that-differ)",
+    "fine": "[Δ = 0.025](#figures-that-differ)",
     "grid": "[Proteins at Δ = 0.04](#figures-that-differ)",
     "local": "settings of CF-GNNExplainer are not known",
 }
