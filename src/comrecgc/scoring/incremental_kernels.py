@@ -16,6 +16,7 @@ import numpy as np
 
 from comrecgc.graphs.graph_kernels import inner
 from comrecgc.scoring import change_kernels as ck
+from comrecgc.scoring.row_sums import NARROW, WIDE, add_rows_narrow, add_rows_wide
 
 GCN, SAGE, GIN, GAT = range(4)
 
@@ -28,10 +29,9 @@ _NODES, _MARKS, _BLANK, _COUNTS = range(4)  # rows of `States.reach`
 
 
 class Network(NamedTuple):
-    """Weights of a network of `D` convolutions in evaluation mode, width `W`. Matrices are `[outputs, inputs]`, except that with `sums` `send` and
-    `second` are `[inputs, outputs]`.
+    """Weights of a network of `D` convolutions in evaluation mode, width `W`. Matrices are `[inputs, outputs]`.
 
-    A classifier takes the largest last states of a graph to a margin, `head[0, 0]`. An embedder (`sums`) adds the state two layers before
+    A classifier takes the largest last states of a graph to a margin, `head[0, :, 0]`. An embedder (`sums`) adds the state two layers before
     to every second one, sums the states of the labels and of every layer over the graph, and takes these sums (`head[: D + 1]`) through
     a perceptron (the rest of `head`).
     """
@@ -63,7 +63,6 @@ class States(NamedTuple):
     scale: Any  # float32 [degrees]: 1 / sqrt(degree + 1)
     scratch: Any  # float32 [3, W]; the last row is zero
     reach: Any  # int64 [4, cap]: nodes in reach, whether each node is, nodes that a blank one reaches, how many after each layer, and at first
-    order: Any  # int64 [W + 1]: columns of a state that are not zero
 
 
 def new_states(work: ck.Work, network: Network) -> States:
@@ -78,7 +77,6 @@ def new_states(work: ck.Work, network: Network) -> States:
         (1 / np.sqrt(degrees + 1)).astype(np.float32),
         np.zeros((3, width), np.float32),
         np.zeros((4, max(cap, num_layers + 1)), np.int64),
-        np.zeros(width + 1, np.int64),
     )
 
 
@@ -138,40 +136,37 @@ def _attention(score):  # type: ignore[no-untyped-def]
 
 @_fast
 def _multiply(nodes, count, matrix, start, now, source, target):  # type: ignore[no-untyped-def]
-    """Map states: `now[target]` of nodes is `start + matrix @ now[source]`."""
-    width = now.shape[2]
+    """Map states: `now[target]` of nodes is `start + now[source] @ matrix`."""
+    size, beginning, from_row, to_row = now.shape[1] * now.shape[2] * 4, now.ctypes.data, source, target
     for i in range(count):
-        v = nodes[i]
-        for o in range(width):
-            total = np.float32(0)
-            for k in range(width):
-                total += now[source, v, k] * matrix[o, k]
-            now[target, v, o] = start[o] + total
+        shift = beginning + 4 * now.shape[2] * nodes[i]
+        _add_product(shift + size * to_row, start.ctypes.data, shift + size * from_row, matrix)
 
 
 @_fast
-def _multiply_sparse(nodes, count, matrix, start, now, source, target, scratch, order):  # type: ignore[no-untyped-def]
-    """`_multiply` by a matrix from inputs (rows) to outputs (columns), for wide states that are mostly zero: a sum of few rows."""
-    width = now.shape[2]
-    for i in range(count):
-        v, num = nodes[i], 0
-        for k in range(width):
-            order[num] = k
-            num += now[source, v, k] > 0
-        for o in range(width):
-            scratch[0, o] = start[o]
-        for j in range(0, num - 3, 4):
-            a, b, c, d = order[j], order[j + 1], order[j + 2], order[j + 3]
-            x, y, z, t = now[source, v, a], now[source, v, b], now[source, v, c], now[source, v, d]
-            for o in range(width):
-                scratch[0, o] += (x * matrix[a, o] + y * matrix[b, o]) + (z * matrix[c, o] + t * matrix[d, o])
-        for j in range(num - num % 4, num):
-            a = order[j]
-            x = now[source, v, a]
-            for o in range(width):
-                scratch[0, o] += x * matrix[a, o]
-        for o in range(width):
-            now[target, v, o] = scratch[0, o]
+def _add_product(target, start, state, matrix):  # type: ignore[no-untyped-def]
+    """`target = start + state @ matrix`, of a state, mostly zero, and others at addresses."""
+    width, rows = matrix.shape[1], matrix.ctypes.data
+    if width % WIDE == 0:
+        for o in range(0, width, WIDE):
+            for k in range(0, width, WIDE):
+                add_rows_wide(
+                    target + 4 * o,
+                    (target if k else start) + 4 * o,
+                    state + 4 * k,
+                    rows + 4 * (k * width + o),
+                    4 * width,
+                )
+    else:
+        for o in range(0, width, NARROW):
+            for k in range(0, width, NARROW):
+                add_rows_narrow(
+                    target + 4 * o,
+                    (target if k else start) + 4 * o,
+                    state + 4 * k,
+                    rows + 4 * (k * width + o),
+                    4 * width,
+                )
 
 
 @_fast
@@ -188,7 +183,7 @@ def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[n
                     scratch[1, o] = max(scratch[1, o], now[first_state, v, o])
         margin = network.head_bias[0, 0]
         for o in range(width):
-            margin += np.float64(scratch[1, o]) * np.float64(network.head[0, 0, o])
+            margin += np.float64(scratch[1, o]) * np.float64(network.head[0, o, 0])
         out[row, 0] = margin
         return
     for o in range(width):
@@ -206,11 +201,8 @@ def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[n
             for k in range(width):
                 scratch[0, k] = max(scratch[1, k], np.float32(0))
                 scratch[1, k] = np.float32(network.head_bias[m - num_layers, k])
-        for o in range(width):
-            total = np.float32(0)
-            for k in range(width):
-                total += scratch[0, k] * network.head[m, o, k]
-            scratch[1, o] += total
+        sums, total = scratch.ctypes.data, scratch.ctypes.data + 4 * width
+        _add_product(total, total, sums, network.head[m])
     for o in range(out.shape[1]):
         out[row, o] = scratch[1, o]
 
@@ -245,25 +237,14 @@ def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
             layer * step + step - 1, now, target, states.scale, states.scratch,
         )  # fmt: skip
         if network.kind == GIN:
-            if network.sums:
-                bias = network.second_bias[layer]
-                _multiply_sparse(
-                    nodes, count, network.second[layer], bias, now, hidden, state, states.scratch, states.order
-                )
-            else:
-                _multiply(nodes, count, network.second[layer], network.second_bias[layer], now, hidden, state)
+            _multiply(nodes, count, network.second[layer], network.second_bias[layer], now, hidden, state)
             adds = network.sums and layer % 2 == 1
             keeps = adds and layer + 1 < num_layers
             residual, kept = (layer - 1) * step + 1 if adds else -1, (layer + 1) * step + 1 if keeps else -1
             _rectify(nodes, count, now, state, residual, kept)
         if layer + 1 < num_layers:
             target = (layer + 1) * step
-            if network.sums:
-                _multiply_sparse(
-                    nodes, count, network.send[layer], zeros, now, state, target, states.scratch, states.order
-                )
-            else:
-                _multiply(nodes, count, network.send[layer], zeros, now, state, target)
+            _multiply(nodes, count, network.send[layer], zeros, now, state, target)
             if len(network.keep):
                 _multiply(nodes, count, network.keep[layer], zeros, now, state, (layer + 1) * step + 1)
     _output(w.rows, w.lists[ck.COUNTS, ck.NODES], network, now, states.scratch, out, row)

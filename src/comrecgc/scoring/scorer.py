@@ -20,6 +20,7 @@ from comrecgc.graphs import Constraint, EditTable, Graph, GraphBatch, KeyArray, 
 from comrecgc.models import Classifier, Embedder, GraphClassifier, Greed
 from comrecgc.scoring import change_kernels, incremental_kernels
 from comrecgc.scoring.incremental_kernels import GAT, GCN, GIN, SAGE, Network
+from comrecgc.scoring.row_sums import NARROW
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -414,10 +415,10 @@ def _network(
     head: Sequence[_Matrix],
     head_bias: Sequence[_Matrix],
 ) -> Network:
-    """The network, all widths padded to the largest, and that to whole vector registers."""
+    """The network, all widths padded to the largest, and that to whole blocks of `row_sums`."""
     maps = [matrix for layer in layers for matrix in (layer.send, layer.second) if matrix is not None]
     sizes = [max(matrix.shape) if sums else matrix.shape[1] for matrix in [*maps, *head]]
-    width = -(-max(*sizes, inputs.shape[1] if sums else 0, 2) // 8) * 8
+    width = -(-max(*sizes, inputs.shape[1] if sums else 0) // NARROW) * NARROW
     tables = [inputs @ layers[0].send]
     if layers[0].keep is not None:
         tables.append(inputs @ layers[0].keep)
@@ -429,13 +430,13 @@ def _network(
         sums=sums,
         num_outputs=len(head_bias[-1]),
         tables=_stacked(tables, (len(inputs) + 1, width)),  # the last row is that of a blank node, which sends nothing
-        send=_stacked([layer.send if sums else layer.send.T for layer in later], (width, width)),
-        keep=_stacked([layer.keep.T for layer in later if layer.keep is not None], (width, width)),
+        send=_stacked([layer.send for layer in later], (width, width)),
+        keep=_stacked([layer.keep for layer in later if layer.keep is not None], (width, width)),
         own=np.array([layer.own for layer in layers], np.float32),
         bias=_stacked([layer.bias for layer in layers], (width,)),
-        second=_stacked([second if sums else second.T for second in seconds], (width, width)),
+        second=_stacked(seconds, (width, width)),
         second_bias=_stacked([layer.second_bias for layer in layers if layer.second_bias is not None], (width,)),
-        head=_stacked([matrix.T for matrix in head], (width, width)),
+        head=_stacked(head, (width, width)),
         head_bias=_stacked(head_bias, (width,), np.float64),
     )
 
