@@ -16,7 +16,7 @@ import numpy as np
 
 from comrecgc.graphs.graph_kernels import inner
 from comrecgc.scoring import change_kernels as ck
-from comrecgc.scoring.row_sums import NARROW, WIDE, add_rows_narrow, add_rows_wide
+from comrecgc.scoring.row_sums import add_product, add_rows
 
 GCN, SAGE, GIN, GAT = range(4)
 
@@ -62,6 +62,8 @@ class States(NamedTuple):
     loaded: Any  # float32 [parts, cap, W]
     scale: Any  # float32 [degrees]: 1 / sqrt(degree + 1)
     scratch: Any  # float32 [3, W]; the last row is zero
+    factors: Any  # float32 [degrees + 1]: of what a node and its neighbours send
+    places: Any  # int64 [degrees + 1]: addresses of what they send
     reach: Any  # int64 [4, cap]: nodes in reach, whether each node is, nodes that a blank one reaches, how many after each layer, and at first
 
 
@@ -76,57 +78,52 @@ def new_states(work: ck.Work, network: Network) -> States:
         np.empty(shape, np.float32),
         (1 / np.sqrt(degrees + 1)).astype(np.float32),
         np.zeros((3, width), np.float32),
+        np.zeros(len(degrees) + 1, np.float32),
+        np.zeros(len(degrees) + 1, np.int64),
         np.zeros((4, max(cap, num_layers + 1)), np.int64),
     )
 
 
 @_fast
-def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale, scratch):  # type: ignore[no-untyped-def]
-    """Positive parts of the sums of nodes over what they and their neighbours send, into `now[target]`.
-
-    All nodes are handled in one call, because passing the arrays costs more than the sums of a node. Elements are indexed one by one, since views of rows cost more too.
-    """
-    width = scratch.shape[1]
+def _gather(rows, nodes, count, kind, own, bias, sent, kept, now, target, scale, factors, places):  # type: ignore[no-untyped-def]
+    """Positive parts of the sums of nodes over what they and their neighbours send, into `now[target]`."""
+    width, begin = now.shape[2], now.ctypes.data
+    row, part = 4 * width, 4 * width * now.shape[1]  # bytes
     for i in range(count):
         v = nodes[i]
         degree = rows[v, ck.DEGREE]
-        at_v, self_weight, mine, highest = np.float32(1.0), own, sent, np.float32(0.0)
+        at_v, factors[0], places[0], highest = np.float32(1.0), own, begin + part * sent + row * v, np.float32(0.0)
         if kind == GCN:
             at_v = scale[degree]
-            self_weight = at_v * at_v
+            factors[0] = at_v * at_v
         elif kind == SAGE:
             at_v = np.float32(1.0) / np.float32(max(degree, 1))
-            mine = kept
+            places[0] = begin + part * kept + row * v
         elif kind == GAT:  # softmax of the attention scores
             highest = _attention(now[kept, v, 0] + now[kept, v, 1])
             for k in range(ck.FIRST, ck.FIRST + 2 * degree, 2):
                 highest = max(highest, _attention(now[kept, rows[v, k], 0] + now[kept, v, 1]))
-            self_weight = np.exp(_attention(now[kept, v, 0] + now[kept, v, 1]) - highest)
-            total = self_weight
+            factors[0] = np.exp(_attention(now[kept, v, 0] + now[kept, v, 1]) - highest)
+            total = factors[0]
             for k in range(ck.FIRST, ck.FIRST + 2 * degree, 2):
                 total += np.exp(_attention(now[kept, rows[v, k], 0] + now[kept, v, 1]) - highest)
             at_v = np.float32(1.0) / total
-            self_weight *= at_v
-        for o in range(width):
-            scratch[0, o] = bias[o] + self_weight * now[mine, v, o]
-        for k in range(ck.FIRST, ck.FIRST + 2 * degree, 4):  # two neighbours at a time
-            u = rows[v, k]
-            alone = k + 2 >= ck.FIRST + 2 * degree
-            t = u if alone else rows[v, k + 2]
-            factor, other = at_v, at_v
+            factors[0] *= at_v
+        for k in range(1, degree + 1):
+            u = rows[v, ck.FIRST + 2 * k - 2]
+            places[k], factors[k] = begin + part * sent + row * u, at_v
             if kind == GCN:
-                factor, other = at_v * scale[rows[u, ck.DEGREE]], at_v * scale[rows[t, ck.DEGREE]]
+                factors[k] *= scale[rows[u, ck.DEGREE]]
             elif kind == GAT:
-                factor *= np.exp(_attention(now[kept, u, 0] + now[kept, v, 1]) - highest)
-                other *= np.exp(_attention(now[kept, t, 0] + now[kept, v, 1]) - highest)
-            if alone:
-                for o in range(width):
-                    scratch[0, o] += factor * now[sent, u, o]
-            else:
-                for o in range(width):
-                    scratch[0, o] += factor * now[sent, u, o] + other * now[sent, t, o]
-        for o in range(width):
-            now[target, v, o] = max(scratch[0, o], np.float32(0))
+                factors[k] *= np.exp(_attention(now[kept, u, 0] + now[kept, v, 1]) - highest)
+        add_rows(
+            begin + part * target + row * v,
+            bias.ctypes.data,
+            factors.ctypes.data,
+            places.ctypes.data,
+            degree + 1,
+            width,
+        )
 
 
 @_fast
@@ -137,36 +134,11 @@ def _attention(score):  # type: ignore[no-untyped-def]
 @_fast
 def _multiply(nodes, count, matrix, start, now, source, target):  # type: ignore[no-untyped-def]
     """Map states: `now[target]` of nodes is `start + now[source] @ matrix`."""
-    size, beginning, from_row, to_row = now.shape[1] * now.shape[2] * 4, now.ctypes.data, source, target
+    width, begin = now.shape[2], now.ctypes.data
+    row, part = 4 * width, 4 * width * now.shape[1]  # bytes
     for i in range(count):
-        shift = beginning + 4 * now.shape[2] * nodes[i]
-        _add_product(shift + size * to_row, start.ctypes.data, shift + size * from_row, matrix)
-
-
-@_fast
-def _add_product(target, start, state, matrix):  # type: ignore[no-untyped-def]
-    """`target = start + state @ matrix`, of a state, mostly zero, and others at addresses."""
-    width, rows = matrix.shape[1], matrix.ctypes.data
-    if width % WIDE == 0:
-        for o in range(0, width, WIDE):
-            for k in range(0, width, WIDE):
-                add_rows_wide(
-                    target + 4 * o,
-                    (target if k else start) + 4 * o,
-                    state + 4 * k,
-                    rows + 4 * (k * width + o),
-                    4 * width,
-                )
-    else:
-        for o in range(0, width, NARROW):
-            for k in range(0, width, NARROW):
-                add_rows_narrow(
-                    target + 4 * o,
-                    (target if k else start) + 4 * o,
-                    state + 4 * k,
-                    rows + 4 * (k * width + o),
-                    4 * width,
-                )
+        to, state = begin + part * target + row * nodes[i], begin + part * source + row * nodes[i]
+        add_product(to, start.ctypes.data, state, matrix.ctypes.data, width)
 
 
 @_fast
@@ -202,7 +174,7 @@ def _output(rows, num_nodes, network, now, scratch, out, row):  # type: ignore[n
                 scratch[0, k] = max(scratch[1, k], np.float32(0))
                 scratch[1, k] = np.float32(network.head_bias[m - num_layers, k])
         sums, total = scratch.ctypes.data, scratch.ctypes.data + 4 * width
-        _add_product(total, total, sums, network.head[m])
+        add_product(total, total, sums, network.head[m].ctypes.data, width)
     for o in range(out.shape[1]):
         out[row, o] = scratch[1, o]
 
@@ -234,7 +206,7 @@ def _compute(w, network, states, out, row):  # type: ignore[no-untyped-def]
         target = hidden if network.kind == GIN else state
         _gather(
             w.rows, nodes, count, network.kind, network.own[layer], network.bias[layer], layer * step,
-            layer * step + step - 1, now, target, states.scale, states.scratch,
+            layer * step + step - 1, now, target, states.scale, states.factors, states.places,
         )  # fmt: skip
         if network.kind == GIN:
             _multiply(nodes, count, network.second[layer], network.second_bias[layer], now, hidden, state)

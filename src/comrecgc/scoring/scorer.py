@@ -20,7 +20,7 @@ from comrecgc.graphs import Constraint, EditTable, Graph, GraphBatch, KeyArray, 
 from comrecgc.models import Classifier, Embedder, GraphClassifier, Greed
 from comrecgc.scoring import change_kernels, incremental_kernels
 from comrecgc.scoring.incremental_kernels import GAT, GCN, GIN, SAGE, Network
-from comrecgc.scoring.row_sums import NARROW
+from comrecgc.scoring.row_sums import WIDTH
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -418,7 +418,7 @@ def _network(
     """The network, all widths padded to the largest, and that to whole blocks of `row_sums`."""
     maps = [matrix for layer in layers for matrix in (layer.send, layer.second) if matrix is not None]
     sizes = [max(matrix.shape) if sums else matrix.shape[1] for matrix in [*maps, *head]]
-    width = -(-max(*sizes, inputs.shape[1] if sums else 0) // NARROW) * NARROW
+    width = -(-max(*sizes, inputs.shape[1] if sums else 0) // WIDTH) * WIDTH
     tables = [inputs @ layers[0].send]
     if layers[0].keep is not None:
         tables.append(inputs @ layers[0].keep)
