@@ -1,7 +1,8 @@
 """Weighted sums of rows of float32 numbers, kept in vector registers: products of states and matrices, and sums over neighbours.
 
 Compiled loops over arrays keep such a sum in memory, which takes twice as long. These loops are LLVM code, which LLVM fits to the registers of any
-machine. They take addresses, and numbers of bytes.
+machine. They take addresses, and numbers of bytes. An array must be held by the caller of the function that takes its address: numba frees
+local ones as soon as their address is taken.
 """
 
 from __future__ import annotations
