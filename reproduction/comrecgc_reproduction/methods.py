@@ -87,6 +87,7 @@ class Method:
             theta=self.theta or paper_theta(setup.name),
             num_recourses=MOST_RECOURSES,
             panel=False,
+            jury=False,
             random_state=seed,
             context=RunContext(
                 jobs=1 if few_steps else setup.jobs,
