@@ -132,6 +132,7 @@ def _verdicts(
         "",
         "Full size: all graphs, the released models, θ = 0.1 (Proteins 0.15), Δ = 0.02, R = 100.",
         "A figure with ± is the mean and standard deviation of its seeds; one without is of seed 0.",
+        "Walks follow the last bits of what their models answer. So another processor or version changes a figure as another seed does, here by 0.1 to 0.4 points.",
         f"A figure is *near* if it is within {_NEAR:g} points of the print, or {_NEAR / 100:g} of an accuracy.",
         f"A table is *reproduced* if all its figures are near, and *mostly* if {_MOSTLY:.0%} are. Below, coverage of COMRECGC or of the row named.",
         f"Datasets are in the order {_DATASETS}; the paper's figures are in brackets. All rows: [tables.csv](reproduction/tables.csv).",
