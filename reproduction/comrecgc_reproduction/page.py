@@ -35,7 +35,7 @@ _UNCOMPARED = {
 _WHY = {
     "accuracy": "split and seed are not known",
     "models": "[these networks were not released](#figures-that-differ)",
-    "social": "[no model was released](#figures-that-differ)",
+    "social": "[no model was released, and it depends on which class is rejected](#figures-that-differ)",
     "ablation": "[how recourses were chosen is not known](#figures-that-differ)",
     "ten": "[rows of other explainers are copied](#figures-that-differ)",
     "fine": "[Δ = 0.025](#figures-that-differ)",
