@@ -32,6 +32,18 @@ _FEW = 2  # variants of a figure where graphs are few
 _ANY = 1e9  # a Δ that every vector is within
 
 
+NEAR, NEAR_LENGTH = 2.0, 1.0
+"""Points of coverage, and of length, within which a variant is near the print."""
+
+
+def gap(printed: paper.Printed, share: float, total: float | None) -> float:
+    """Distance of a coverage and a length from the print, at most 1 if they are near; a length that is not known does not count."""
+    gaps = [abs(share - float(printed.coverage or 0)) / NEAR]
+    if printed.length is not None and total is not None:
+        gaps.append(abs(total - printed.length) / NEAR_LENGTH)
+    return max(gaps)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """A figure that differs.
@@ -254,9 +266,11 @@ class Answer:
 
     @property
     def nearest(self) -> str:
-        """The variant whose coverage is nearest to the print; empty if none was run."""
-        printed = float(self.question.printed.coverage or 0)
-        return min(self.coverages, key=lambda name: abs(self.coverages[name] - printed), default="")
+        """The variant whose coverage and length are nearest to the print; empty if none was run."""
+        shares = self.coverages
+        return min(
+            shares, key=lambda name: gap(self.question.printed, shares[name], length(self.cells[name])), default=""
+        )
 
 
 def answers(runner: Runner) -> list[Answer]:

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from comrecgc.run import write_json
-from comrecgc_reproduction import EXPERIMENTS, Runner, scale_of
-from comrecgc_reproduction.differences import questions
+from comrecgc_reproduction import EXPERIMENTS, Runner, paper, scale_of
+from comrecgc_reproduction.differences import gap, questions
 from comrecgc_reproduction.page import write_page
 from comrecgc_reproduction.paper import copied_summaries
 from comrecgc_reproduction.results import file_name
@@ -55,7 +57,7 @@ def test_verdicts_are_those_of_the_cells(tmp_path: Path) -> None:
     ]
     store(tmp_path, "rcexplainer ten graphs theta 0.1 aids gcn seed 0 full", coverage=0.032)
     page = write_page(computed(tmp_path), EXCEPT_ITSELF).read_text()
-    assert line(page, "| Table 5, RCExplainer on aids")[3:5] == ["3.2 to 5.3", "no, above"]
+    assert line(page, "| Table 5, RCExplainer on aids")[3:5] == ["3.2 to 5.3", "above the range"]
     assert line(page, "| Table 5, RCExplainer on nci1")[3:] == ["not run", "", "", "0 of 8"]
 
 
@@ -119,6 +121,13 @@ def test_the_same_cells_give_the_same_files(tmp_path: Path) -> None:
         if (row["table"], row["row"], row["column"]) == ("fcr", "COMRECGC, 5 heads", "aids, %")
     ]  # fmt: skip
     assert float(aids) == 34.7
+
+
+def test_a_variant_is_near_if_its_length_is_near_too() -> None:
+    printed = paper.Printed(80.9, 8.1)
+    assert gap(printed, 80.7, 8.6) == pytest.approx(0.5)
+    assert gap(printed, 80.7, 13.1) == pytest.approx(5.0)
+    assert gap(printed, 82.9, None) == gap(paper.Printed(80.9), 78.9, 13.1) == pytest.approx(1.0)
 
 
 def test_every_variant_has_a_cell_of_its_own(tmp_path: Path) -> None:
