@@ -61,8 +61,10 @@ def test_a_sum_of_rows_is_that_of_numpy(width: int, chosen: list[int]) -> None:
 
 
 def test_what_is_not_a_number_stays_so() -> None:
-    rng = np.random.default_rng(1)
-    state, matrix, target = _numbers(rng, WIDTH), np.eye(WIDTH, dtype=np.float32), np.zeros(WIDTH, np.float32)
+    zeros, target = np.zeros(WIDTH, np.float32), np.zeros(WIDTH, np.float32)
+    state = _numbers(np.random.default_rng(1), WIDTH)
     state[3] = np.nan
-    _product(target, np.zeros(WIDTH, np.float32), state, matrix)
+    _product(target, zeros, state, np.eye(WIDTH, dtype=np.float32))
     assert np.isnan(target[3])
+    _sum(target, zeros, np.ones(1, np.float32), state.ctypes.data + np.zeros(1, np.int64))
+    assert np.flatnonzero(np.isnan(target)).tolist() == [3]

@@ -23,6 +23,7 @@ _LANES = 16  # of a vector
 _FLOAT, _INT, _BIT = ir.FloatType(), ir.IntType(64), ir.IntType(1)
 _VECTOR = ir.VectorType(_FLOAT, _LANES)
 _ZEROS = ir.Constant(_VECTOR, [0.0] * _LANES)
+_FUSED = ("contract",)  # a product and a sum may be one instruction; what is not a number stays so
 
 
 def _product(width: int) -> Any:
@@ -63,9 +64,7 @@ def _sum(width: int) -> Any:
         row = builder.load(_pointer(builder, places, builder.shl(place, _number(3)), _INT))
         sums.add(factor, builder.add(row, offset))
         sums.go_on(place)
-        sums.totals = [
-            builder.select(builder.fcmp_unordered("<", total, _ZEROS), _ZEROS, total) for total in sums.totals
-        ]
+        sums.totals = [builder.select(builder.fcmp_ordered("<", total, _ZEROS), _ZEROS, total) for total in sums.totals]
         sums.store(builder.add(target, offset))
 
     return add_rows
@@ -90,15 +89,13 @@ class _Sums:
 
     def add(self, factor: Any, row: Any) -> None:
         """Add a multiple of the row at an address."""
-        unknown, lanes = (
-            ir.Constant(_VECTOR, ir.Undefined),
-            ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES),
-        )
+        unknown = ir.Constant(_VECTOR, ir.Undefined)
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
         first = self.builder.insert_element(unknown, factor, ir.Constant(ir.IntType(32), 0))
         factors = self.builder.shuffle_vector(first, unknown, lanes)
         rows = _loaded(self.builder, row, _LANES * len(self.totals))
-        products = [self.builder.fmul(factors, each, flags=("fast",)) for each in rows]
-        self.added = [self.builder.fadd(*pair, flags=("fast",)) for pair in zip(self.totals, products, strict=True)]
+        products = [self.builder.fmul(factors, each, flags=_FUSED) for each in rows]
+        self.added = [self.builder.fadd(*pair, flags=_FUSED) for pair in zip(self.totals, products, strict=True)]
 
     def go_on(self, counter: Any) -> None:
         """End the body of the loop; what comes next is after the loop."""
