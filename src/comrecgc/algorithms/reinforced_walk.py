@@ -1,7 +1,7 @@
 """The vertex-reinforced random walk over graphs. Both versions of COMRECGC's, GCFExplainer's and the local walk subclass it with their own steps.
 
 Heads stand on graphs. With probability τ a step sends them back to inputs; otherwise they move along edits, more likely to graphs visited often.
-Everything that changes is in a state, which a checkpoint stores.
+Everything that changes is in a state, which a checkpoint stores for walks that are resumed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,10 @@ State = TypeVar("State", bound=WalkState)
 
 
 class ReinforcedWalk(ABC, Generic[State]):
-    """A walk of `M` steps bound to its inputs and models: the step rules, and how a state is stored.
+    """A walk of `M` steps bound to its inputs and models: the step rules.
 
     With probability `τ` a step sends the heads back to inputs.
     """
-
-    kinds: ClassVar[Mapping[str, str]] = {}
-    """Kinds of the arrays that `encode` makes, as of `load_arrays`."""
 
     def __init__(self, num_steps: int, teleport: float) -> None:
         self.num_steps, self.teleport = num_steps, teleport
@@ -57,14 +54,6 @@ class ReinforcedWalk(ABC, Generic[State]):
     def move(self, state: State) -> None:
         """Move the heads, and count what they visit."""
 
-    def encode(self, state: State) -> Arrays:
-        """The state as arrays, without generator and step; only walks with checkpoints need it."""
-        raise NotImplementedError
-
-    def decode(self, arrays: Arrays, rng: np.random.Generator, step: int) -> State:
-        """The inverse of `encode`."""
-        raise NotImplementedError
-
     def step(self, state: State) -> None:
         """One step of the walk."""
         if state.rng.random() < self.teleport:
@@ -72,6 +61,28 @@ class ReinforcedWalk(ABC, Generic[State]):
         else:
             self.move(state)
         state.step += 1
+
+    def run(self, rng: np.random.Generator) -> State:
+        """Take all steps."""
+        state = self.begin(rng)
+        while state.step < self.num_steps:
+            self.step(state)
+        return state
+
+
+class ResumableWalk(ReinforcedWalk[State]):
+    """A walk whose state a checkpoint stores."""
+
+    kinds: ClassVar[Mapping[str, str]]
+    """Kinds of the arrays that `encode` makes, as of `load_arrays`."""
+
+    @abstractmethod
+    def encode(self, state: State) -> Arrays:
+        """The state as arrays, without generator and step."""
+
+    @abstractmethod
+    def decode(self, arrays: Arrays, rng: np.random.Generator, step: int) -> State:
+        """The inverse of `encode`."""
 
     def run(
         self,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from comrecgc.algorithms.base import PAPER_CHOICE, VectorAlgorithm, VectorChoice, VectorTask
 from comrecgc.algorithms.checkpoint import Checkpoint, model_facts
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.reinforced_walk import CountingState, ReinforcedWalk
+from comrecgc.algorithms.reinforced_walk import CountingState, ResumableWalk
 from comrecgc.algorithms.vectors.candidates import Candidates, RungCheck, pair_candidates
 from comrecgc.errors import InputError
 from comrecgc.graphs import EditPath, Graph, apply_path, batched, path_arrays, read_paths
@@ -153,7 +153,7 @@ def explain_blocks(
 TableState = TypeVar("TableState", bound=CountingState)
 
 
-class CountingWalk(ReinforcedWalk[TableState]):
+class CountingWalk(ResumableWalk[TableState]):
     """A walk that counts visits in a table, whose accepted graphs are the counterfactuals."""
 
     @abstractmethod

@@ -27,7 +27,7 @@ from comrecgc.algorithms import checkpoint as checkpoints
 from comrecgc.algorithms.base import PAPER_CHOICE, VectorAlgorithm, VectorChoice, VectorTask, option
 from comrecgc.algorithms.checkpoint import Checkpoint, Reached, decode_reached, encode_reached, reached_kinds
 from comrecgc.algorithms.inputs import Rejects
-from comrecgc.algorithms.reinforced_walk import ReinforcedWalk, WalkState, draw, teleport_distribution
+from comrecgc.algorithms.reinforced_walk import ResumableWalk, WalkState, draw, teleport_distribution
 from comrecgc.algorithms.vectors.candidates import Candidates, RungCheck, pair_candidates
 from comrecgc.cover import FloatArray, recourse_vectors
 from comrecgc.errors import InputError
@@ -70,7 +70,7 @@ class MultiHeadWalk:
         return Walker(self, scorer, inputs).run(rng).candidates(self.capacity)
 
 
-class Walker(ReinforcedWalk[MultiHeadState]):
+class Walker(ResumableWalk[MultiHeadState]):
     """The multi-head walk bound to its inputs and models."""
 
     kinds: ClassVar = {
