@@ -168,13 +168,18 @@ def masks_without_isolated_nodes(setup: Setup, seed: int) -> dict[str, Any]:
     with reproducible():
         subject = subject_of(setup)
         found = without_isolated_nodes(subject, CFGNNExplainer().run(subject, np.random.default_rng(seed)))
-        share = 0.0
+        chosen = None
         if found.found:
             ends = subject.embedded([each.graph for each in found.found])
             pairs = pairs_within(*subject.embedded(subject.inputs), *ends, theta)
             clustering = PublishedClustering(theta=theta, delta=0.02, num_recourses=MOST_RECOURSES, min_samples=least)
-            share = clustering.choose(pairs).coverage
-    return {"inputs": len(subject.inputs), "found": len(found), "coverage": share}
+            chosen = clustering.choose(pairs)
+    return {
+        "inputs": len(subject.inputs),
+        "found": len(found),
+        "coverage": 0.0 if chosen is None else chosen.coverage,
+        "length": 0.0 if chosen is None else chosen.total_length,
+    }
 
 
 def without_isolated_nodes(subject: Subject, found: Counterfactuals) -> Counterfactuals:

@@ -53,12 +53,25 @@ def test_verdicts_are_those_of_the_cells(tmp_path: Path) -> None:
         "5.3",
         "",  # one run is no range
         "sparsity 0.1: 5.3",
-        "1 of 8",
+        "0 of 1; 8 planned",
     ]
     store(tmp_path, "rcexplainer ten graphs theta 0.1 aids gcn seed 0 full", coverage=0.032)
     page = write_page(computed(tmp_path), EXCEPT_ITSELF).read_text()
     assert line(page, "| Table 5, RCExplainer on aids")[3:5] == ["3.2 to 5.3", "above the range"]
-    assert line(page, "| Table 5, RCExplainer on nci1")[3:] == ["not run", "", "", "0 of 8"]
+    assert line(page, "| Table 5, RCExplainer on nci1")[3:] == ["not run", "", "", "0 of 0; 8 planned"]
+    store(tmp_path, "rcexplainer ten graphs factual 0.5 theta 0.1 aids gcn seed 0 full", coverage=0.075)
+    page = write_page(computed(tmp_path), EXCEPT_ITSELF).read_text()
+    assert line(page, "| Table 5, RCExplainer on aids")[4:] == [
+        "near a variant",
+        "factual 0.5: 7.5",
+        "1 of 3; 8 planned",
+    ]
+    assert "Here it is" not in page  # GCFExplainer on other networks was not run
+    for name, share in (("gcfexplainer fcr", 0.2), ("published 5 heads fcr delta 0.02", 0.5)):
+        store(tmp_path, f"{name} theta 0.1 aids gat seed 0 full", coverage=share)
+    page = write_page(computed(tmp_path), EXCEPT_ITSELF).read_text()
+    assert "0.3 to 15.1 points behind" in page
+    assert "Here it is 30.0 to 30.0 behind" in page
 
 
 def test_a_table_whose_figures_are_all_near_is_reproduced(tmp_path: Path) -> None:
