@@ -80,7 +80,7 @@ class Method:
         """
         if self.num_graphs:
             return self._summarised(setup, seed, kept)
-        few_steps = self.algorithm == "paper" and setup.scale.moving_steps < _WORTH_WORKERS
+        few_steps = self.algorithm == "paper" and setup.scale.num_steps < _WORTH_WORKERS
         explainer = CommonRecourseExplainer(
             setup.classifier,
             self._made(setup),
@@ -129,10 +129,10 @@ class Method:
 
     def _made(self, setup: Setup) -> Algorithm:
         given: dict[str, Any] = {} if self.algorithm == "rules" else {"embedder": setup.embedder}
+        if self.algorithm in (*_WALKS, "paper"):
+            given["num_steps"] = setup.scale.num_steps
         if self.algorithm in _WALKS:
-            given |= {"num_steps": setup.scale.num_steps, "min_samples": _MIN_SAMPLES.get(setup.name, 2)}
-        if self.algorithm == "paper":
-            given["num_steps"] = setup.scale.moving_steps
+            given["min_samples"] = _MIN_SAMPLES.get(setup.name, 2)
         if self.algorithm == "published" and setup.name in _CAPACITY:
             given["capacity"] = _CAPACITY[setup.name]
         if self.algorithm == "published":

@@ -15,7 +15,7 @@ from comrecgc_reproduction import paper
 from comrecgc_reproduction.differences import NEAR, NEAR_LENGTH, variants_csv
 from comrecgc_reproduction.figures import WANTED, found_recourses, save_figure
 from comrecgc_reproduction.paper import copied_summaries
-from comrecgc_reproduction.results import Scale, machine
+from comrecgc_reproduction.results import machine
 from comrecgc_reproduction.runner import Runner, versions
 from comrecgc_reproduction.tables import NOT_RUN, OURS, PAPERS, Entry, Row, Table
 
@@ -112,7 +112,7 @@ def write_page(runner: Runner, experiments: Sequence[Experiment]) -> Path:
     write_text(folder / "reproduction" / "tables.csv", _csv(tables.values()))
     write_text(folder / "reproduction" / "variants.csv", variants_csv(runner))
     parts = [
-        _HEAD, _verdicts(runner, experiments, tables, minutes), _ours(tables, runner.scale), _globalgce(tables), _figures(runner),
+        _HEAD, _verdicts(runner, experiments, tables, minutes), _ours(tables), _globalgce(tables), _figures(runner),
         _differences(tables["differences"], tables["models"]), _not_run(runner.asked), _FOOT,
     ]  # fmt: skip
     path = folder / "reproduction.md"
@@ -220,13 +220,12 @@ def _shares(table: Table, row: Row) -> list[tuple[str, Entry]]:
     return [(column, entry) for column, entry in pairs if not column.endswith("length")]
 
 
-def _ours(tables: dict[str, Table], scale: Scale) -> str:
+def _ours(tables: dict[str, Table]) -> str:
     table = tables["fcr"]
     lines = [
         "## Ours in the same table",
         "",
         "Coverage in percent at R = 100 (`comrecgc reproduce fcr`). Rules here are chosen for coverage, as the table measures it.",
-        f"Heads that advance score the neighbours of every head anew at each step, so they walk {scale.moving_steps:,} steps instead of {scale.num_steps:,}.",
         "",
         _line(["", *_DATASETS.split(" / ")]),
         _line(["---"] * 5),

@@ -31,8 +31,7 @@ class Scale:
     Args:
         name: "quick" or "full".
         most_graphs: Graphs of a dataset that are used, the first ones of each class; None for all.
-        num_steps: Steps of every walk but one.
-        moving_steps: Steps of the walk whose heads advance, where every step scores the neighbours of all heads again.
+        num_steps: Steps of every walk.
         num_seeds: Number of seeds of random methods if they take at most an hour of one processor; else one seed is run.
         epochs: Most epochs of a classifier that is trained here.
         effort: Effort of an embedder that is trained here.
@@ -42,7 +41,6 @@ class Scale:
     name: str
     most_graphs: int | None
     num_steps: int
-    moving_steps: int
     num_seeds: int
     epochs: int
     effort: float
@@ -60,19 +58,17 @@ class Scale:
         if self.search_seconds is not None:
             small = f" Our vector search has at most {self.search_seconds:g} s.{small}"
         return (
-            f"Scale {self.name}: {graphs}, walks of {self.num_steps:,} steps ({self.moving_steps:,} where heads advance), {seeds}, "
+            f"Scale {self.name}: {graphs}, walks of {self.num_steps:,} steps, {seeds}, "
             f"models that are trained here {self.epochs:,} epochs.{small}"
         )
 
 
 SCALES = {
     "quick": Scale(
-        name="quick", most_graphs=50, num_steps=300, moving_steps=50, num_seeds=1, epochs=20, effort=0.02,
-        search_seconds=30.0,
+        name="quick", most_graphs=50, num_steps=300, num_seeds=1, epochs=20, effort=0.02, search_seconds=30.0
     ),
     "full": Scale(
-        name="full", most_graphs=None, num_steps=50_000, moving_steps=10_000, num_seeds=3, epochs=1000, effort=1.0,
-        search_seconds=None,
+        name="full", most_graphs=None, num_steps=50_000, num_seeds=3, epochs=1000, effort=1.0, search_seconds=None
     ),
 }  # fmt: skip
 

@@ -28,7 +28,7 @@ from comrecgc_reproduction.setups import Setup
 from tests.algorithms.baselines.subjects import Killed, killing
 from tests.stubs import AvoidsLabel, Histogram, small_dataset
 
-SCALE = replace(scale_of("quick"), most_graphs=None, num_steps=200, moving_steps=20)
+SCALE = replace(scale_of("quick"), most_graphs=None, num_steps=200)
 
 
 class Trees(Setup):
