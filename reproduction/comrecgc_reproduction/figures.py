@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from comrecgc.algorithms.registry import Rules
-from comrecgc.drawing import draw_rule
+from comrecgc.drawing import STYLE, Pen, draw_rule
 from comrecgc.explainer import CommonRecourseExplainer
 from comrecgc.explanation import catalogue_of
-from comrecgc.graphs import Rule
+from comrecgc.graphs import Change, Graph, Rule, Schema, carry_out
 from comrecgc.run import RunContext, write_atomically, write_text
 from comrecgc_reproduction import paper
 from comrecgc_reproduction.methods import MOST_RECOURSES, Method, moving_walk, published, rules, source, vectors
-from comrecgc_reproduction.paper import DATASETS
+from comrecgc_reproduction.paper import DATASETS, TITLES
 from comrecgc_reproduction.results import CachedResult
 from comrecgc_reproduction.runner import Runner, versions
 from comrecgc_reproduction.setups import Setup
@@ -75,7 +77,7 @@ def draw_curves(runner: Runner) -> Path:
             above[column].plot([MOST_RECOURSES], [printed.coverage], "o", color=_COLOURS[name])
             below[column].plot([MOST_RECOURSES], [printed.length], "o", color=_COLOURS[name])
         absent = len(METHODS) - len(lines)
-        title = f"{dataset} ({absent} of {len(METHODS)} curves not run)" if absent else dataset
+        title = TITLES[column] + (f" ({absent} of {len(METHODS)} curves not run)" if absent else "")
         above[column].set(title=title, ylim=(-2, 102), xscale="log")
         below[column].set(xlabel="recourses R", xticks=(1, 3, 10, 30, 100), xticklabels=("1", "3", "10", "30", "100"))
         for axes in (above[column], below[column]):
@@ -126,6 +128,13 @@ def _csv(curves: Curves) -> str:
 
 
 _DATASET = "mutagenicity"
+_EXAMPLES = 2  # molecules beside a rule, as in the paper
+_ARROW = (
+    '<svg class="drawing rule" width="60" height="20" xmlns="http://www.w3.org/2000/svg">'
+    '<path class="arrow" d="M10 10H48M42 5L48 10L42 15"/></svg>'
+)
+
+Difference = tuple[tuple[str, int], ...]  # atoms added (positive) or removed, by name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,23 +145,25 @@ class Wanted:
         name: Short name, also of its file.
         figure: Number of the figure in the paper.
         words: The paper's description.
-        difference: Atoms added (positive) or removed, without hydrogens, since ours follow valences.
+        difference: Atoms added (positive) or removed. Hydrogens may differ, since ours follow valences; rules with the same are preferred.
     """
 
     name: str
     figure: str
     words: str
-    difference: tuple[tuple[str, int], ...]
+    difference: Difference
 
 
 WANTED = (
     Wanted(name="nitro", figure="Figure 1", words="removing NO2", difference=(("N", -1), ("O", -2))),
-    Wanted(name="carbon", figure="Figure 3", words="removing two hydrogens and a carbon", difference=(("C", -1),)),
+    Wanted(
+        name="carbon", figure="Figure 3", words="removing two hydrogens and a carbon", difference=(("C", -1), ("H", -2))
+    ),
     Wanted(
         name="exchange",
         figure="Figure 4",
         words="removing a nitrogen and a hydrogen, adding an oxygen and a carbon",
-        difference=(("C", 1), ("N", -1), ("O", 1)),
+        difference=(("C", 1), ("H", -1), ("N", -1), ("O", 1)),
     ),
 )
 
@@ -178,8 +189,8 @@ def draw_recourses(runner: Runner) -> Path:
             continue
         write_text(runner.folder / f"recourse-{wanted.name}.svg", found["picture"])
         lines.append(
-            f"{found['words']}: works for {found['turned']} of the {found['applicable']} molecules it can be carried out on. "
-            f"Rules of the table that do the like: {found['alike']}.\n"
+            f"{found['words']}: works for {found['turned']} of the {found['applicable']} molecules it can be carried out on"
+            f"{'' if found['exact'] else ', with other hydrogens than in the paper'}. Rules of the table that do the like: {found['alike']}.\n"
         )
         lines.append(f"![{wanted.words}](recourse-{wanted.name}.svg)\n")
     path = runner.folder / "pictures.md"
@@ -196,38 +207,79 @@ def _searched(setup: Setup) -> dict[str, Any]:
     """The words, counts and picture of the best rule for each wanted recourse, by name; None if no rule matches."""
     explainer = CommonRecourseExplainer(
         setup.classifier,
-        Rules(changes="plausible"),
+        Rules(changes="plausible", choose="coverage"),
         panel=False,
+        jury=False,
         context=RunContext(jobs=setup.jobs, progress=setup.progress),
     ).fit(setup.whole)
     mined, dataset = explainer.mined_, setup.whole
     assert mined is not None
+    inputs = mined.rejects.graphs
     catalogue, rules = catalogue_of(mined), [record.rule for record in mined.rules()]
-    table = mined.table
-    order = sorted(range(len(table)), key=lambda row: (table.rules.num_changes[row], -table.num_accepted[row], row))
+    table, names = mined.table, dataset.label_names
     found: dict[str, Any] = {}
     for wanted in WANTED:
-        rows = [row for row in order if difference(rules[row], dataset.label_names) == wanted.difference]
+        rows = best_rules(
+            wanted, [difference(rule, names) for rule in rules], table.rules.num_changes, table.num_accepted
+        )
         if not rows:
             found[wanted.name] = None
             continue
-        row, words = rows[0], catalogue[rows[0]]
-        picture = draw_rule(
-            rules[row], dataset.schema,
-            title=wanted.words, standalone=True,
-        )  # fmt: skip
+        row = rows[0]
+        turned = sorted(table.entries.input[table.entries_of(row)].tolist(), key=lambda i: (inputs[i].size, i))[
+            :_EXAMPLES
+        ]
+        sites = mined.sites(row, turned)
+        results = [(inputs[i], carry_out(rules[row], inputs[i], site)) for i, site in zip(turned, sites, strict=True)]
         found[wanted.name] = {
-            "words": words.summary,
+            "words": catalogue[row].summary,
             "turned": int(table.num_accepted[row]),
             "applicable": int(table.rules.num_applicable[row]),
             "alike": len(rows),
-            "picture": picture,
+            "exact": difference(rules[row], names) == wanted.difference,
+            "picture": with_examples(
+                draw_rule(rules[row], dataset.schema, title=wanted.words), results, dataset.schema
+            ),
         }
     return found
 
 
-def difference(rule: Rule, label_names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
-    """Atoms that a rule adds or removes, hydrogens apart, by name."""
+def best_rules(
+    wanted: Wanted, differences: Sequence[Difference], num_changes: npt.ArrayLike, num_accepted: npt.ArrayLike
+) -> list[int]:
+    """Rules that do what is wanted, hydrogens apart: first those with the same hydrogens, then those of fewer changes, then those that work most often."""
+    changes, accepted = np.asarray(num_changes), np.asarray(num_accepted)
+    alike = [row for row, found in enumerate(differences) if _heavy(found) == _heavy(wanted.difference)]
+    return sorted(alike, key=lambda row: (differences[row] != wanted.difference, changes[row], -accepted[row], row))
+
+
+def difference(rule: Rule, label_names: Sequence[str]) -> Difference:
+    """Atoms that a rule adds or removes, by name."""
     counts = Counter(label_names[label] for label in rule.after.labels)
     counts.subtract(label_names[label] for label in rule.before.labels)
-    return tuple(sorted((name, count) for name, count in counts.items() if count and name != "H"))
+    return tuple(sorted((name, count) for name, count in counts.items() if count))
+
+
+def _heavy(found: Difference) -> Difference:
+    return tuple((name, count) for name, count in found if name != "H")
+
+
+def with_examples(rule: str, results: Sequence[tuple[Graph, Graph]], schema: Schema) -> str:
+    """One picture of a rule and, below it, of molecules before and after."""
+    pen, rows = Pen(schema), [[rule]]
+    for number, (before, after) in enumerate(results, start=1):
+        picture = pen.draw_change(Change.between(before, after), f"molecule {number}")
+        rows.append([picture.before, _ARROW, picture.after])
+    top, width, placed = 0.0, 0.0, list[str]()
+    for row in rows:
+        sizes = [tuple(map(float, re.findall(r' (?:width|height)="([\d.]+)"', svg)[:2])) for svg in row]
+        left, height = 0.0, max(tall for _, tall in sizes)
+        for svg, (wide, tall) in zip(row, sizes, strict=True):
+            at = f'<svg x="{left:g}" y="{top + (height - tall) / 2:g}" '
+            placed.append(svg.replace("<svg ", at, 1))
+            left += wide
+        top, width = top + height, max(width, left)
+    head = (
+        f'<svg width="{width:g}" height="{top:g}" viewBox="0 0 {width:g} {top:g}" xmlns="http://www.w3.org/2000/svg">'
+    )
+    return f"{head}<style>{STYLE}</style>{''.join(placed)}</svg>"

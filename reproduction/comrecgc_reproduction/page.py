@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from comrecgc_reproduction.catalogue import Experiment
 
 _MOSTLY = 0.75  # share of the figures of a table that is mostly reproduced
-_DATASETS = "NCI1 / Mutagenicity / AIDS / Proteins"
 
 # Tables without a print to compare with.
 _UNCOMPARED = {
@@ -135,7 +134,7 @@ def _verdicts(
         "Walks follow the last bits of what their models answer. So another processor or version changes a figure a little, as another seed does.",
         f"A figure is *near* if it is within {NEAR:g} points of the print, or {NEAR / 100:g} of an accuracy.",
         f"A table is *reproduced* if all its figures are near, and *mostly* if {_MOSTLY:.0%} are. Below, coverage of COMRECGC or of the row named.",
-        f"Datasets are in the order {_DATASETS}; the paper's figures are in brackets. All rows: [tables.csv](reproduction/tables.csv).",
+        f"Datasets are in the order {' / '.join(paper.TITLES)}; the paper's figures are in brackets. All rows: [tables.csv](reproduction/tables.csv).",
         "Seconds, machine and versions of every cell: [cells.csv](reproduction/cells.csv), with the most memory that its process had held until then.",
         "Minutes are of one processor, each cell counted at the first table that uses it.",
         "",
@@ -227,7 +226,7 @@ def _ours(tables: dict[str, Table]) -> str:
         "",
         "Coverage in percent at R = 100 (`comrecgc reproduce fcr`). Rules here are chosen for coverage, as the table measures it.",
         "",
-        _line(["", *_DATASETS.split(" / ")]),
+        _line(["", *paper.TITLES]),
         _line(["---"] * 5),
     ]
     rows = [row for row in table.rows if row.kind == OURS or "5 heads" in row.name]
@@ -236,17 +235,24 @@ def _ours(tables: dict[str, Table]) -> str:
 
 
 def _globalgce(tables: dict[str, Table]) -> str:
-    table = tables["globalgce"]
+    rows = dict[tuple[str, str], Row]()
+    for row in tables["globalgce"].rows:
+        changes, budget = row.name.removeprefix("rules, ").split(": ")
+        rows[changes, budget] = row
+    budgets = list(dict.fromkeys(budget for _, budget in rows))
     lines = [
         "## The datasets of GlobalGCE",
         "",
         "GlobalGCE (He et al. 2024) also explains by rules, on NCI1, Mutagenicity, AIDS, ENZYMES and PROTEINS (`comrecgc reproduce globalgce`).",
         "Coverage in percent of our first rules. Its printed figures and budgets are not at hand. ENZYMES was not run: its archive was not at hand.",
         "",
-        _line(["", *_DATASETS.split(" / ")]),
-        _line(["---"] * 5),
+        _line(["", *(name if int(name) > 1 else f"{name} rule" for name in budgets)]),
+        _line(["---"] * (1 + len(budgets))),
     ]
-    lines += [_line([row.name, *(entry.words(1) for entry in row.entries)]) for row in table.rows]
+    for place, dataset in enumerate(paper.TITLES):
+        for changes in dict.fromkeys(name for name, _ in rows):
+            shares = [rows[changes, budget].entries[place].words(1) for budget in budgets]
+            lines.append(_line([f"{dataset}, {changes}", *shares]))
     return "\n".join([*lines, ""])
 
 
@@ -260,6 +266,9 @@ def _figures(runner: Runner) -> str:
         "",
     ]
     found = found_recourses(runner)
+    lines.append(
+        "Figures 1, 3 and 4 show common recourses on Mutagenicity. Ours are rules; below each are two of the rejected molecules and their accepted results.\n"
+    )
     for wanted in WANTED:
         it = None if found is None else found[wanted.name]
         lines.append(f"**{wanted.figure}**: {wanted.words}. " + _found_words(it) + "\n")
@@ -271,7 +280,8 @@ def _figures(runner: Runner) -> str:
 def _found_words(it: dict[str, Any] | None) -> str:
     if it is None:
         return f"{NOT_RUN.capitalize()}."
-    return f"Ours: {it['words']}. It works for {it['turned']} of the {it['applicable']} molecules it can be carried out on."
+    hydrogens = "" if it["exact"] else " Our changes follow valences, so hydrogens differ."
+    return f"Ours: {it['words']}. It works for {it['turned']} of the {it['applicable']} molecules it can be carried out on.{hydrogens}"
 
 
 def _behind(table: Table) -> str:

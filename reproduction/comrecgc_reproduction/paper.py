@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DATASETS = ("nci1", "mutagenicity", "aids", "proteins")
+TITLES = ("NCI1", "Mutagenicity", "AIDS", "Proteins")  # as the paper writes them
 SOCIAL = ("imdb-binary", "imdb-multi")
 
 
