@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from scipy.optimize import minimize
 
 from comrecgc.data import GraphDataset
 from comrecgc.graphs import Graph, GraphBatch
-from comrecgc.models.jury import NUM_FOLDS, Jury, Stack, ask_members, train_jury
+from comrecgc.models.jury import NUM_FOLDS, Jury, Stack, ask_members, train_copies, train_jury
 
 
 def paths(num: int = 160, noise: float = 0.0, seed: int = 0) -> GraphDataset:
@@ -54,6 +56,23 @@ def test_nobody_is_asked_about_what_it_was_trained_on(jury: Jury) -> None:
     said = [ask_members([forest], batch.select([3]), np.array([fold]))[0, 0] for fold in range(NUM_FOLDS)]
     others = [value for fold, value in enumerate(said) if fold != again.folds[3]]
     assert abs(said[again.folds[3]] - wrong.classes[3]) > np.mean([abs(value - wrong.classes[3]) for value in others])
+
+
+def test_warnings_of_training_stay_within_it(capfd: pytest.CaptureFixture[str]) -> None:
+    class Warns:
+        def fit(self, *_: object) -> Warns:
+            warnings.resetwarnings()  # as scikit-learn does in the threads of a forest
+            warnings.warn("of a forest", UserWarning, stacklevel=1)
+            return self
+
+    kind, table, accepted = SimpleNamespace(make=lambda _seed: Warns()), np.zeros((8, 1), np.float32), np.ones(8)
+    before = list(warnings.filters)
+    with warnings.catch_warnings(record=True) as heard:
+        copies = train_copies(kind, table, accepted, np.arange(8) % NUM_FOLDS, seed=0, jobs=2)  # type: ignore[arg-type]
+    assert len(copies) == NUM_FOLDS
+    assert not heard
+    assert not capfd.readouterr().err
+    assert warnings.filters == before
 
 
 def test_same_seed_same_jury_on_any_number_of_jobs(jury: Jury) -> None:

@@ -304,8 +304,8 @@ def train_copies(
         with threadpool_limits(1, user_api="openmp"):  # whose limit is that of the thread which sets it
             return kind.make(seed).fit(table[rows], accepted[rows])
 
-    with threadpool_limits(1), warnings.catch_warnings():
-        # Threads share the filters: what scikit-learn silences in one, it would utter in another.
+    with threadpool_limits(1), warnings.catch_warnings(record=True):
+        # Threads share the filters, and scikit-learn resets them: what it silences in one thread, it would utter in another.
         warnings.simplefilter("ignore")
         with ThreadPoolExecutor(max(1, jobs)) as pool:
             return tuple(pool.map(train, range(NUM_FOLDS)))
