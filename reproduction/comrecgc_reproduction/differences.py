@@ -204,14 +204,18 @@ def _about_classes(dataset: str, printed: paper.Printed) -> Question:
 
 
 def _about_baseline(dataset: str, printed: paper.Printed) -> Question:
-    def walked(**options: Any) -> Variant:
-        return lambda runner: runner.result(source("gcfexplainer"), runner.setup(dataset, "gin", **options), 0)
+    def walked(model: str, options: dict[str, Any]) -> Variant:
+        return lambda runner: runner.result(source("gcfexplainer"), runner.setup(dataset, model, **options), 0)
 
     return Question(
         name=f"Table 16, GCFExplainer on {dataset}",
-        varied="which class is rejected",
+        varied="which class is rejected; GIN or GCN",
         printed=printed,
-        variants={"as described": walked(), "classes exchanged": walked(**_SWAPPED)},
+        variants={
+            f"{model.upper()}{', classes exchanged' if swapped else ''}": walked(model, swapped)
+            for model in ("gin", "gcn")
+            for swapped in ({}, _SWAPPED)
+        },
     )
 
 
