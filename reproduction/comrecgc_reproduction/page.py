@@ -26,7 +26,7 @@ _MOSTLY = 0.75  # share of the figures of a table that is mostly reproduced
 
 # Tables without a print to compare with.
 _UNCOMPARED = {
-    "times": "not compared: another machine",
+    "times": "not compared: the paper used an L4 GPU",
     "globalgce": "not compared: its print is not at hand",
     "differences": "[below](#figures-that-differ)",
 }
@@ -169,7 +169,7 @@ def _judged(table: Table) -> list[str]:
         verdict = "does not hold" if wrong else "holds"
         return [verdict, f"{len(table.rows) - len(wrong)} of {len(table.rows)} statements hold", "", ""]
     if table.name in _UNCOMPARED:
-        return [_UNCOMPARED[table.name], "", "", ""]
+        return [_UNCOMPARED[table.name], "", _minutes_words(table) if table.name == "times" else "", ""]
     near = NEAR / 100 if table.name == "accuracy" else NEAR if table.name != "datasets" else 0.0
     known = [
         (row, column, entry)
@@ -192,6 +192,13 @@ def _judged(table: Table) -> list[str]:
         _headline(table),
         f"{row.name}, {column}: {furthest.words(table.digits)}" if close < len(known) else "",
     ]
+
+
+def _minutes_words(table: Table) -> str:
+    """Processor minutes of COMRECGC as a whole, with the paper's, which stand in a row of their own."""
+    printed, here = [row for row in table.rows if row.name == "COMRECGC"]
+    said = " / ".join(entry.measured_words(1) for entry in here.entries)
+    return f"COMRECGC, minutes: {said} ({' / '.join(entry.printed_words for entry in printed.entries)})"
 
 
 def _holds(row: Row) -> bool:

@@ -16,6 +16,8 @@ from comrecgc_reproduction.differences import gap, questions
 from comrecgc_reproduction.page import write_page
 from comrecgc_reproduction.paper import copied_summaries
 from comrecgc_reproduction.results import file_name
+from comrecgc_reproduction.statistics import times_table
+from comrecgc_reproduction.tables import HERE
 
 SCALE = replace(scale_of("full"), num_seeds=1)
 EXCEPT_ITSELF = [experiment for experiment in EXPERIMENTS.values() if experiment.name != "page"]
@@ -151,3 +153,16 @@ def test_every_variant_has_a_cell_of_its_own(tmp_path: Path) -> None:
             assert variant(runner) is None
             names.append(list(runner.asked)[-1])  # after the cell whose search it shares
         assert len(set(names)) == len(question.variants)
+
+
+def test_minutes_are_of_the_processor(tmp_path: Path) -> None:
+    runner = computed(tmp_path)
+    name = "published 5 heads fcr delta 0.02 theta 0.1 aids gcn seed 0 full"
+    store(tmp_path, name, coverage=0.3, seconds=600.0, cpu_seconds=120.0, stages={"search": 450.0, "selection": 60.0})
+    table = times_table(replace(runner, computes=False))
+    rows = {row.name: row.entries[2].mean for row in table.rows if row.kind != HERE}
+    assert rows["COMRECGC"] == pytest.approx(2.0)
+    assert rows["COMRECGC: walk (Algorithm 5)"] == pytest.approx(1.5)
+    assert rows["COMRECGC: clusters (Algorithm 1)"] == pytest.approx(0.2)
+    page = write_page(runner, EXCEPT_ITSELF).read_text()
+    assert line(page, "| `times`,")[3] == "COMRECGC, minutes: not run / not run / 2.0 / 1.5 (124 / 199 / 75 / 166)"
