@@ -84,7 +84,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(name="local", number="Table 17", title="CF-GNNExplainer", run=local_table, quick=1.1, full=100),
         Experiment(name="globalgce", number="no table", title="rules on the datasets of GlobalGCE", run=globalgce_table, quick=0.4, full=13),
         Experiment(name="pictures", number="Figures 1, 3 and 4", title="common recourses on Mutagenicity", run=draw_recourses, quick=3.4, full=4),
-        Experiment(name="differences", number="all tables", title="figures that differ: what was varied, and the range", run=differences_table, quick=0.8, full=190),
+        Experiment(name="differences", number="all tables", title="values that differ: what was varied, and the range", run=differences_table, quick=0.8, full=190),
         Experiment(name="theory", number="section 2, appendices B and C", title="the theory as checks", run=theory_table, quick=0.1, full=0.2),
         Experiment(name="page", number="every table", title="the page of the documentation, from the cells there are", run=_page, quick=0.1, full=0.1),
     )

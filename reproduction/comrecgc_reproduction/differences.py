@@ -1,15 +1,18 @@
-"""Figures of ours that differ from the paper's: unpublished choices are varied, and the range is compared with the print."""
+"""Values of ours that differ from the paper's: settings are varied, and the range is compared with what the paper reports."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from comrecgc_reproduction import paper
 from comrecgc_reproduction.methods import (
+    Method,
     in_common_without_clusters,
     masks_without_isolated_nodes,
     published,
@@ -33,23 +36,23 @@ _ANY = 1e9  # a Δ that every vector is within
 
 
 NEAR, NEAR_LENGTH = 2.0, 1.0
-"""Points of coverage, and of length, within which a variant is near the print."""
+"""Points of coverage, and of length, within which a value is near the reported one."""
 
 
 def gap(printed: paper.Printed, share: float, total: float | None) -> float:
-    """Distance of a coverage and a length from the print, at most 1 if they are near; a length that is not known does not count."""
+    """Distance of a coverage and a length from the reported ones, at most 1 if both are near. Nothing is near a reported length without one."""
     gaps = [abs(share - float(printed.coverage or 0)) / NEAR]
-    if printed.length is not None and total is not None:
-        gaps.append(abs(total - printed.length) / NEAR_LENGTH)
+    if printed.length is not None:
+        gaps.append(math.inf if total is None else abs(total - printed.length) / NEAR_LENGTH)
     return max(gaps)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A figure that differs.
+    """A value that differs.
 
     Args:
-        name: Which figure.
+        name: Which value.
         varied: What was varied, in words.
         printed: What the paper printed: coverage, and the length of the recourses where it did.
         variants: The ways it was computed, by name; a cell each.
@@ -72,11 +75,12 @@ def questions() -> tuple[Question, ...]:
                 **{f"min_samples {least}": _clusters(min_samples=least) for least in (1, 2, 3, 5, 10)},
                 **{f"{heads} heads": _clusters(heads) for heads in (2, 3, 4, 6)},
                 "10,000 steps": _clusters(num_steps=10_000),
-                "script": _clusters(teleport=0.1, sample=10_000, min_samples=3),
+                "defaults of the published script": _clusters(teleport=0.1, sample=10_000, min_samples=3),
                 "θ = 0.15": _clusters(theta=None),
             },
         ),
         _about_small_steps(),
+        *_about_fc("proteins"),
         *(_about_masks(dataset) for dataset in ("aids", "proteins", "nci1")),
         *(_about_edges(dataset) for dataset in ("mutagenicity", "proteins")),
         *(_about_steps(dataset) for dataset in ("aids", "proteins", "nci1", "mutagenicity")),
@@ -100,11 +104,41 @@ def _about_small_steps() -> Question:
         varied="min_samples 1, 2, 3 and 5; seeds 0 to 2 of the walk; 4, 5 or 6 heads",
         printed=paper.FINE_DELTA[delta][0],
         variants={
-            "as in Table 3": clusters(),
+            "as in Table 7": clusters(),
             **{f"min_samples {least}": clusters(min_samples=least) for least in (1, 2, 5)},
             **{f"seed {seed}": clusters(seed=seed) for seed in (1, 2)},
             **{f"{heads} heads": clusters(heads) for heads in (4, 6)},
         },
+    )
+
+
+def _about_fc(dataset: str) -> tuple[Question, Question]:
+    """FC by COMRECGC and by the nearest counterfactuals of GCFExplainer."""
+
+    def variants(method: Callable[..., Method]) -> dict[str, Variant]:
+        def run(seed: int = 0, **options: Any) -> Variant:
+            return lambda runner: runner.result(method(problem="fc", **options), runner.setup(dataset), seed)
+
+        return {
+            "as in Table 4": run(),
+            **{f"min_samples {least}": run(min_samples=least) for least in (1, 3, 5)},
+            **{f"seed {seed}": run(seed) for seed in (1, 2)},
+        }
+
+    varied = "min_samples 1, 2, 3 and 5; seeds 0 to 2 of the walk"
+    return (
+        Question(
+            name=f"Table 4, COMRECGC on {dataset}",
+            varied=varied,
+            printed=_printed(paper.FC_COMRECGC, dataset),
+            variants=variants(partial(published, 5)),
+        ),
+        Question(
+            name=f"Table 4, LocalRWExplainer on {dataset}",
+            varied=varied,
+            printed=_printed(paper.FC_LOCAL, dataset),
+            variants=variants(partial(source, "gcf-nearest")),
+        ),
     )
 
 
@@ -114,7 +148,7 @@ def _about_masks(dataset: str) -> Question:
         varied="β 0, 0.001, 0.01, 0.1; λ 0, 0.5; μ 0, 1; learning rate 0.001, 0.01",
         printed=_printed(paper.TEN_RCEXPLAINER, dataset),
         variants={
-            ", ".join(f"{key} {value:g}" for key, value in options.items()) or "defaults": _masks(dataset, options)
+            ", ".join(f"{key} {value:g}" for key, value in options.items()) or "our defaults": _masks(dataset, options)
             for options in _RC
         },
     )
@@ -122,7 +156,7 @@ def _about_masks(dataset: str) -> Question:
 
 def _about_edges(dataset: str) -> Question:
     varied: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("defaults", {}),
+        ("our defaults", {}),
         ("learning rate 0.01, momentum 0.9", {"learning_rate": 0.01, "momentum": 0.9}),
         *((f"min_samples {least}", {"min_samples": least}) for least in (1, 2, 5)),
     )
@@ -251,7 +285,7 @@ def _trained(dataset: str, model: str, *, theta: float | None = None, **varied: 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The figures that the variants of a question give.
+    """The values that the variants of a question give.
 
     Args:
         question: The question.
@@ -270,13 +304,13 @@ class Answer:
 
     @property
     def gaps(self) -> dict[str, float]:
-        """Distance from the print, at most 1 if near, by name of the variant."""
+        """Distance from the reported value, at most 1 if near, by name of the variant."""
         shares = self.coverages
         return {name: gap(self.question.printed, shares[name], length(self.cells[name])) for name in shares}
 
     @property
     def nearest(self) -> str:
-        """The variant nearest to the print; empty if none was run."""
+        """The variant nearest to the reported value; empty if none was run."""
         return min(self.gaps, key=self.gaps.__getitem__, default="")
 
 
@@ -291,7 +325,7 @@ def answers(runner: Runner) -> list[Answer]:
 
 
 def differences_table(runner: Runner) -> Table:
-    """For each figure the print, the range of the variants, the nearest variant, and how many variants are near, were run, and there are."""
+    """For each value what the paper reports, the range of the variants, the nearest variant, and how many variants are near, were run, and there are."""
     rows = []
     for answer in answers(runner):
         question, shares, nearest = answer.question, answer.coverages, answer.nearest
@@ -307,17 +341,17 @@ def differences_table(runner: Runner) -> Table:
         ]
         rows.append(Row(name=f"{question.name} — {question.varied} — {nearest}", entries=(*entries, *counts)))
     return Table(
-        name="differences", number="all tables", title="Figures that differ, and what was varied",
+        name="differences", number="all tables", title="Values that differ, and what was varied",
         columns=("least, %", "greatest, %", "nearest, %", "nearest, length", "variants near", "variants run", "variants"), rows=tuple(rows),
         notes=(runner.scale.sentence, versions()),
     )  # fmt: skip
 
 
 def variants_csv(runner: Runner) -> str:
-    """Every variant that was run, with the print beside it."""
+    """Every variant that was run, with the reported value beside it."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["figure", "variant", "coverage", "length", "inputs", "printed", "printed length"])
+    writer.writerow(["value", "variant", "coverage", "length", "inputs", "reported", "reported length"])
     for answer in answers(runner):
         printed = answer.question.printed
         for name, cell in answer.cells.items():

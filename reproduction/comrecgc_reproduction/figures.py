@@ -31,11 +31,12 @@ from comrecgc_reproduction.tables import NOT_RUN
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_PUBLISHED = "COMRECGC as published"
 METHODS: tuple[tuple[str, Method], ...] = (
     ("counterfactuals in the data", source("dataset", problem="fc")),
     ("LocalRWExplainer", source("gcf-nearest", problem="fc")),
     ("GCFExplainer", source("gcfexplainer", problem="fc")),
-    ("COMRECGC as published", published(5, problem="fc")),
+    (_PUBLISHED, published(5, problem="fc")),
     ("COMRECGC, heads that advance", moving_walk(problem="fc")),
     ("our vectors", vectors(problem="fc")),
     ("rules, any change", rules("any")),
@@ -47,15 +48,18 @@ _PRINTED = {
     "counterfactuals in the data": paper.FC_DATASET,
     "LocalRWExplainer": paper.FC_LOCAL,
     "GCFExplainer": paper.FC_GCFEXPLAINER,
-    "COMRECGC as published": paper.FC_COMRECGC,
+    _PUBLISHED: paper.FC_COMRECGC,
 }
-_COUNTS = range(1, MOST_RECOURSES + 1)
 
 Curves = dict[str, dict[str, CachedResult]]  # by dataset and method
 
 
 def draw_curves(runner: Runner) -> Path:
-    """Draw the figure; returns the SVG. The numbers go beside it as CSV. Titles say how many curves were not run."""
+    """Draw the figure; returns the SVG. The numbers go beside it as CSV. Titles say how many curves were not run.
+
+    A panel a dataset: coverage and length of the paper's methods as in the paper, and below, coverage of ours on an axis that shows few recourses.
+    A curve ends where another recourse covers nothing more.
+    """
     curves: Curves = {}
     for dataset in DATASETS:
         cells = {name: runner.results(method, dataset)[0] for name, method in METHODS}
@@ -64,28 +68,35 @@ def draw_curves(runner: Runner) -> Path:
     write_text(runner.folder / "curves.csv", _csv(curves))
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4 * len(DATASETS), 6), layout="constrained")
-    above, below = figure.subplots(2, len(DATASETS), sharey="row", sharex=True)
+    figure = Figure(figsize=(4 * len(DATASETS), 8), layout="constrained")
+    above, middle, below = figure.subplots(3, len(DATASETS), sharey="row")
     for column, (dataset, lines) in enumerate(curves.items()):
         for name, cell in lines.items():
-            style: dict[str, Any] = {"color": _COLOURS[name], "linestyle": _style(name), "label": name}
-            above[column].plot(_COUNTS, 100 * _held(cell["curve"]), **style)
-            if cell["lengths"]:
-                below[column].plot(_COUNTS, _held(np.cumsum(cell["lengths"])), **style)
+            style: dict[str, Any] = {"color": _COLOURS[name], "label": name}
+            shares, counts = 100 * np.asarray(cell["curve"]), np.arange(1, len(cell["curve"]) + 1)
+            if name in _PRINTED:
+                above[column].plot(counts, shares, **style)
+                lengths = np.cumsum(cell["lengths"])
+                middle[column].plot(np.arange(1, len(lengths) + 1), lengths, **style)
+            if name not in _PRINTED or name == _PUBLISHED:
+                below[column].plot(counts, shares, **style)
         for name, line in _PRINTED.items():
             printed = line[DATASETS.index(dataset)]
             above[column].plot([MOST_RECOURSES], [printed.coverage], "o", color=_COLOURS[name])
-            below[column].plot([MOST_RECOURSES], [printed.length], "o", color=_COLOURS[name])
+            middle[column].plot([MOST_RECOURSES], [printed.length], "o", color=_COLOURS[name])
         absent = len(METHODS) - len(lines)
-        title = TITLES[column] + (f" ({absent} of {len(METHODS)} curves not run)" if absent else "")
-        above[column].set(title=title, ylim=(-2, 102), xscale="log")
-        below[column].set(xlabel="recourses R", xticks=(1, 3, 10, 30, 100), xticklabels=("1", "3", "10", "30", "100"))
-        for axes in (above[column], below[column]):
+        above[column].set(title=TITLES[column] + (f" ({absent} of {len(METHODS)} curves not run)" if absent else ""))
+        below[column].set(xlabel="recourses R", ylim=(-2, 102), xscale="log", xlim=(0.9, 1.1 * MOST_RECOURSES))
+        below[column].set(xticks=(1, 3, 10, 30, 100), xticklabels=("1", "3", "10", "30", "100"))
+        for axes in (above[column], middle[column]):
+            axes.set(xlim=(-2, 1.04 * MOST_RECOURSES))
+        for axes in (above[column], middle[column], below[column]):
             axes.grid(alpha=0.3)
             axes.minorticks_off()
-    above[0].set_ylabel("% of rejects covered")
-    below[0].set_ylabel("sum of lengths")
-    drawn = {line.get_label(): line for axes in above for line in axes.lines}
+    above[0].set_ylabel("% covered, the paper's methods")
+    middle[0].set_ylabel("sum of lengths")
+    below[0].set_ylabel("% covered, ours")
+    drawn = {line.get_label(): line for axes in (*above, *below) for line in axes.lines}
     shown = [name for name, _ in METHODS if name in drawn]
     figure.legend([drawn[name] for name in shown], shown, loc="outside lower center", ncols=4, frameon=False)
     path = runner.folder / "curves.svg"
@@ -102,16 +113,6 @@ def save_figure(figure: Figure, path: Path) -> None:
     metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context({"svg.hashsalt": path.name}):
         write_atomically(path, lambda file: figure.savefig(file, format=kind, dpi=120, metadata=metadata))
-
-
-def _held(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """A curve extended to a hundred recourses by its last value; fewer recourses are chosen if nothing more is gained."""
-    known = np.asarray(values, dtype=np.float64)
-    return np.append(known, np.full(len(_COUNTS) - len(known), known[-1] if len(known) else 0.0))
-
-
-def _style(name: str) -> str:
-    return "-" if "our" in name or "rules" in name else "--"
 
 
 def _csv(curves: Curves) -> str:

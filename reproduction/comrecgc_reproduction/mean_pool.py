@@ -1,4 +1,4 @@
-"""The classifiers with a mean pool instead of the max pool: the paper names no pool for GAT, GraphSAGE and GIN."""
+"""The classifiers with a mean pool instead of the paper's max pool, which is common for GAT, GraphSAGE and GIN."""
 
 from __future__ import annotations
 
