@@ -187,8 +187,10 @@ def _processor_seconds() -> float:
 
 
 def machine() -> str:
-    """The processor that figures are computed on."""
-    return f"{platform.machine()}, {os.cpu_count()} cores"
+    """The processor that values are computed on."""
+    facts = Path("/proc/cpuinfo")  # Linux; elsewhere platform knows as much
+    named = re.search(r"^model name\s*: (.+)$", facts.read_text(), re.MULTILINE) if facts.is_file() else None
+    return f"{platform.processor() or platform.machine() if named is None else named[1]}, {os.cpu_count()} cores"
 
 
 def packages() -> str:
