@@ -232,7 +232,7 @@ def _judged(table: Table, seen: set[tuple[str, float, float]]) -> list[str]:
             if entry.mean is not None and value in seen:
                 continue
             printed += not is_length
-            if entry.mean is None:
+            if entry.difference is None:
                 continue
             if "%" in column or is_length:  # those of the tables of coverage
                 seen.add(value)
