@@ -88,7 +88,7 @@ The paper leaves settings open. We take them from the released code and from res
 | --- | --- | --- |
 | heads | **they never move**: every candidate is one edit from an input | released code; in the text heads advance |
 | k, M, τ | 5 heads, 50,000 steps, τ = 0.05 | text |
-| neighbours of a graph | 1,000, drawn once | notebook |
+| neighbours of a graph | 1,000 of more, drawn anew at every restart | notebook |
 | `min_samples` of DBSCAN | 2; on Mutagenicity 3; for counterfactuals in the data 1 | notebook |
 | table of visited graphs | 100,000; on Proteins 50,000 | code, notebook |
 | length ("cost") | sum of the norms of the chosen recourses | code; the text defines a sum over inputs |
