@@ -33,7 +33,7 @@ def carry_out(
     if listed or not names:
         for experiment in EXPERIMENTS.values():
             _say(str(experiment))
-        _say(f"{ALL:10} every one; tables share what they need (quick 8 min, full 8 h a seed)")
+        _say(f"{ALL:10} every one; tables share what they need (quick 8 min, full 8.5 h a seed)")
         return
     wanted, size = experiments_of(names), scale_of(scale)
     if checkpoints is not None and not checkpoints.is_dir():
