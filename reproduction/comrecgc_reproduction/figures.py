@@ -95,7 +95,7 @@ def draw_curves(runner: Runner) -> Path:
             axes.minorticks_off()
     above[0].set_ylabel("% covered, the paper's methods")
     middle[0].set_ylabel("sum of lengths")
-    below[0].set_ylabel("% covered, ours")
+    below[0].set_ylabel("% covered, with ours")
     drawn = {line.get_label(): line for axes in (*above, *below) for line in axes.lines}
     shown = [name for name, _ in METHODS if name in drawn]
     figure.legend([drawn[name] for name in shown], shown, loc="outside lower center", ncols=4, frameon=False)
