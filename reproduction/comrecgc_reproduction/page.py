@@ -62,6 +62,27 @@ _HEAD = """# Reproducing the paper
 
 One command regenerates each table and figure of the paper, with the reported value beside ours.
 `comrecgc reproduce page` wrote this page from the cells of such a run.
+[How to run it](#run-it) stands at the end.
+"""
+
+_SETTINGS = """## What was run
+
+The paper leaves settings open. We take them from the released code and from results saved in earlier versions of its notebook.
+
+| setting | value | source |
+| --- | --- | --- |
+| heads | **they never move**: every candidate is one edit from an input | released code; in the text heads advance |
+| k, M, τ | 5 heads, 50,000 steps, τ = 0.05 | text |
+| neighbours of a graph | 1,000 of more, drawn anew at every restart | notebook |
+| `min_samples` of DBSCAN | 2; on Mutagenicity 3; for counterfactuals in the data 1 | notebook |
+| table of visited graphs | 100,000; on Proteins 50,000 | code, notebook |
+| length ("cost") | sum of the norms of the chosen recourses | code; the text defines a sum over inputs |
+| R, T | 100 recourses; FC: as many counterfactuals as inputs | text |
+
+Rows named COMRECGC follow the released code. Rows "heads that advance" follow the text, with as many steps.
+"""
+
+_RUN = """## Run it
 
 ```sh
 comrecgc reproduce --list
@@ -79,22 +100,6 @@ A killed run loses at most one cell. `--resume` continues and ends with the same
 `--cells cells.jsonl` starts from the cells of another run, such as [those of this page](reproduction/cells.jsonl).
 `--computed` writes the tables without computing anything; missing values read "not run".
 `--scale quick` takes 50 graphs of each dataset and walks of 300 steps. It shows that everything runs; its values are not comparable.
-
-## What was run
-
-The paper leaves settings open. We take them from the released code and from results saved in earlier versions of its notebook.
-
-| setting | value | source |
-| --- | --- | --- |
-| heads | **they never move**: every candidate is one edit from an input | released code; in the text heads advance |
-| k, M, τ | 5 heads, 50,000 steps, τ = 0.05 | text |
-| neighbours of a graph | 1,000 of more, drawn anew at every restart | notebook |
-| `min_samples` of DBSCAN | 2; on Mutagenicity 3; for counterfactuals in the data 1 | notebook |
-| table of visited graphs | 100,000; on Proteins 50,000 | code, notebook |
-| length ("cost") | sum of the norms of the chosen recourses | code; the text defines a sum over inputs |
-| R, T | 100 recourses; FC: as many counterfactuals as inputs | text |
-
-Rows named COMRECGC follow the released code. Rows "heads that advance" follow the text, with as many steps.
 """
 
 _FOOT = """## What the paper leaves unclear
@@ -133,8 +138,8 @@ def write_page(runner: Runner, experiments: Sequence[Experiment]) -> Path:
     write_text(folder / "reproduction" / "tables.csv", _csv(tables.values()))
     write_text(folder / "reproduction" / "variants.csv", variants_csv(runner))
     parts = [
-        _HEAD, _verdicts(runner, experiments, tables, minutes), _claims(tables), _figures(runner), _differences(runner, tables),
-        _ours(tables), _globalgce(tables), _not_run(runner.asked), _FOOT,
+        _HEAD, _verdicts(runner, experiments, tables, minutes), _claims(tables), _SETTINGS, _figures(runner), _differences(runner, tables),
+        _ours(tables), _globalgce(tables), _not_run(runner.asked), _FOOT, _RUN,
     ]  # fmt: skip
     path = folder / "reproduction.md"
     write_text(path, "\n".join(parts))
